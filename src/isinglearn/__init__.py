@@ -1,0 +1,58 @@
+"""isinglearn: train multi-layer neural networks on Ising machines."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from isinglearn import nn as nn
+    from isinglearn.data import quantise as quantise
+    from isinglearn.errors import IsingLearnError as IsingLearnError
+    from isinglearn.lowering.budget import spin_budget as spin_budget
+    from isinglearn.lowering.pipeline import Problem as Problem
+    from isinglearn.lowering.pipeline import compile as compile
+    from isinglearn.solvers.run import Run as Run
+    from isinglearn.solvers.run import solve as solve
+    from isinglearn.verify import verify as verify
+
+__version__ = "0.1.0"
+
+# Public names and where they live; loaded on first use, so that importing costs next to nothing.
+_PUBLIC = {
+    "compile": "isinglearn.lowering.pipeline",
+    "Problem": "isinglearn.lowering.pipeline",
+    "spin_budget": "isinglearn.lowering.budget",
+    "solve": "isinglearn.solvers.run",
+    "Run": "isinglearn.solvers.run",
+    "verify": "isinglearn.verify",
+    "quantise": "isinglearn.data",
+    "IsingLearnError": "isinglearn.errors",
+    "nn": "isinglearn.nn",
+}
+
+__all__ = [
+    "IsingLearnError",
+    "Problem",
+    "Run",
+    "__version__",
+    "compile",
+    "nn",
+    "quantise",
+    "solve",
+    "spin_budget",
+    "verify",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'isinglearn' has no attribute {name!r}")
+    module = import_module(_PUBLIC[name])
+    value = module if name == "nn" else getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

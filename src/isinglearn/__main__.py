@@ -1,0 +1,5 @@
+"""``python -m isinglearn``."""
+
+from isinglearn.cli import main
+
+main()

@@ -1,0 +1,60 @@
+"""How much memory a compile will need, known before it starts."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+
+from isinglearn.data import Dataset
+from isinglearn.errors import MemoryRefused
+from isinglearn.lowering.options import Options
+from isinglearn.nn.module import Sequential
+from isinglearn.problem.encodings import bit_count, layout
+
+# Bytes per expanded term at the peak: the term itself, its sort keys and the copies while merging.
+BYTES_PER_TERM = 160
+
+
+def estimate_terms(network: Sequential, data: Dataset, options: Options) -> int:
+    """Turn a network and data into the approximate number of terms of all squared rows."""
+    samples = len(data) if options.paper else len(np.unique(data.X, axis=0))
+    total = 0
+    from_data = True
+    for _, module in network:
+        specs = {spec.name: spec for spec in module.parameters}
+        if "weight" not in specs:
+            continue
+        weight = specs["weight"]
+        units, inputs = weight.shape[:2]
+        size = layout(weight.domain.encoding, weight.domain.lo, weight.domain.hi)[1].size
+        # A weight bit alone, or with the activation it meets, plus that activation.
+        terms = inputs * size * (1 if from_data else 2) + (0 if from_data else inputs)
+        reach = max(1, inputs * 2 ** (network.input_bits or 0) if from_data else inputs)
+        terms += bit_count(reach) * (4 if options.paper else 2) + 2
+        rows = 3 if options.paper else 1
+        total += samples * units * rows * terms * (terms + 1) // 2
+        from_data = False
+    return int(total)
+
+
+def available_memory() -> int | None:
+    """Physical memory in bytes, or ``None`` where the system does not say."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def check_memory(network: Sequential, data: Dataset, options: Options) -> None:
+    """Raise if the compile would need more memory than the machine has."""
+    need = estimate_terms(network, data, options) * BYTES_PER_TERM
+    have = available_memory()
+    if have is not None and need > have:
+        raise MemoryRefused(
+            "compiling this would need more memory than the machine has",
+            where="compile",
+            rule=f"at most {have / 2**30:.1f} GiB",
+            received=f"about {need / 2**30:.1f} GiB for {len(data)} samples of {network}",
+            remedy="use fewer samples, a narrower network, or formulation='compact'",
+        )

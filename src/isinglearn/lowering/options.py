@@ -1,0 +1,73 @@
+"""The choices a user has when compiling, checked once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from isinglearn.errors import OptionError, check_choice
+
+FORMULATIONS = ("compact", "paper")
+ORDERS = ("mixed", "square", "product")
+SIGNS = ("auto", "slack", "threshold")
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to lower.
+
+    Attributes
+    ----------
+    formulation
+        ``compact``: fewest spins; ``paper``: appendix C and D to the letter.
+    order
+        ``square``: square all rows, then reduce; ``product``: give all products their bits, then square;
+        ``mixed``: products first in penalties, square first in the objective. The paper form is always
+        ``square``.
+    signs
+        How sign units of the compact form are written: ``slack`` (two's complement), ``threshold``
+        (one bit per distinct behaviour), or ``auto``, the smaller.
+    box
+        Confine predictions to the paper's range; always so in the paper form.
+    penalty, product_weight
+        Weights set by hand, in integer energy units; not certified then.
+    """
+
+    formulation: str = "compact"
+    order: str = "mixed"
+    signs: str = "auto"
+    box: bool = False
+    penalty: int | None = None
+    product_weight: int | None = None
+
+    def __post_init__(self) -> None:
+        check_choice(self.formulation, FORMULATIONS, "formulation")
+        check_choice(self.order, ORDERS, "order")
+        check_choice(self.signs, SIGNS, "signs")
+        if self.paper:
+            object.__setattr__(self, "order", "square")
+        for name in ("penalty", "product_weight"):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, int) or value < 1):
+                raise OptionError(
+                    "a penalty weight must be positive",
+                    where=name,
+                    rule="a whole number of at least 1, or None for a certified weight",
+                    received=value,
+                    remedy="leave it out",
+                )
+
+    @property
+    def paper(self) -> bool:
+        """Whether the paper's form is wanted."""
+        return self.formulation == "paper"
+
+    @property
+    def repairable(self) -> bool:
+        """Whether every parameter setting is feasible, so that a forward pass repairs any assignment."""
+        return not (self.paper or self.box)
+
+    @property
+    def sign_choice(self) -> Literal["auto", "slack", "threshold"]:
+        """``signs`` for the type checker."""
+        return self.signs  # type: ignore[return-value]

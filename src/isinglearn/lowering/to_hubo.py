@@ -1,0 +1,327 @@
+"""QCBO to HUBO: integers become bits, constraints become penalties, defined variables are substituted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from isinglearn.lowering.options import Options
+from isinglearn.lowering.penalties import Certificate, user_weights
+from isinglearn.lowering.signs import SignPlan, plan_signs, slack_reach
+from isinglearn.lowering.thresholds import lower_units
+from isinglearn.problem.coding import BitCode, Definition, bits_of, encode_integers, written_blocks
+from isinglearn.problem.encodings import IntArray, encoding_named
+from isinglearn.problem.forms import HUBO, QCBO, Constraint, Energy, Proofs
+from isinglearn.problem.polynomial import PolynomialRows, Shape, stack_rows
+from isinglearn.problem.variables import Block, Positions, VariableTable, bits_needed
+
+Weigh = Callable[[IntArray], tuple[IntArray, Proofs]]
+
+
+def to_hubo(qcbo: QCBO, options: Options, certificate: Certificate | None) -> HUBO:
+    """Turn the constrained form into the unconstrained one of any degree.
+
+    Without a certificate all weights are 1: enough to count spins, not to solve.
+    """
+    by_hand = options.penalty
+    if certificate is None or by_hand is not None:
+        weigh: Weigh = partial(user_weights, weight=by_hand or 1)
+    else:
+        weigh = certificate.weigh
+    return _Lowering(qcbo, plan_signs(qcbo, options)).run(weigh)
+
+
+class _Lowering:
+    """The passes of one lowering, in the order in which they run."""
+
+    def __init__(self, qcbo: QCBO, plans: list[SignPlan]) -> None:
+        self.qcbo = qcbo
+        self.plans = plans
+        self.blocks = list(qcbo.variables.blocks)
+        self.definitions: list[Definition] = []
+        self.substitutions: list[tuple[IntArray, PolynomialRows]] = []
+        # Activations that keep a bit, with the expression they are tied to.
+        self.ties: list[tuple[Positions, PolynomialRows, IntArray]] = []
+        # Penalties over integers, translated to bits at the end, and penalties over bits.
+        self.integer_rules: list[tuple[Positions, PolynomialRows, Shape]] = []
+        self.bit_rules: list[tuple[Positions, PolynomialRows, Shape]] = []
+
+    def run(self, weigh: Weigh) -> HUBO:
+        """All passes."""
+        self.write_thresholds()
+        self.settle_constants()
+        self.collect_equalities()
+        self.encode()
+        self.substitute()
+        self.write_slacks()
+        self.add_validity()
+        return self.assemble(weigh)
+
+    # -- on integers -------------------------------------------------------------------------------
+
+    def write_thresholds(self) -> None:
+        """Units with few settings: parameters and activations become expressions in level bits."""
+        for plan in self.plans:
+            if plan.way == "slack":
+                continue
+            constraint, first = plan.constraint, sum(map(len, self.blocks))
+            lowered = lower_units(constraint, plan.units, self.qcbo.variables, first)
+            self.blocks += lowered.blocks
+            self.definitions += lowered.definitions
+            self.substitutions.append((lowered.targets, lowered.expressions))
+            self.integer_rules += lowered.rules
+            self._place_activations(
+                constraint, lowered.activations, lowered.leader, inline=plan.way == "inline"
+            )
+
+    def _place_activations(
+        self, constraint: Constraint, active: PolynomialRows, leader: IntArray, *, inline: bool
+    ) -> None:
+        """Substitute ``a = 2 A - 1``, or keep one bit per distinct ``A`` and tie it by a penalty."""
+        assert constraint.target is not None
+        target = constraint.target
+        every = np.arange(len(target))
+        varies = np.bincount(active.rows[active.degrees > 0], minlength=len(target)) > 0
+        gone = every if inline else np.flatnonzero(~varies)
+        signs = active.scaled(2) + PolynomialRows.constants(np.full(active.num_rows, -1))
+        self.substitutions.append((target[gone], signs.take(gone)))
+        if inline:
+            return
+        twins = np.flatnonzero(varies & (leader != every))
+        leaders = PolynomialRows.variables(target[leader[twins]])
+        self.substitutions.append((target[twins], leaders))
+        kept = np.flatnonzero(varies & (leader == every))
+        self.ties.append((constraint.positions.take(kept), active.take(kept), target[kept]))
+
+    def settle_constants(self) -> None:
+        """Signs that no parameter can change are constants, not bits."""
+        for plan in self.plans:
+            rows, target = plan.constraint.rows, plan.constraint.target
+            if plan.way == "slack" and target is not None:
+                lo, hi = self._bounds(rows)
+                settled = np.flatnonzero((lo >= 0) | (hi < 0))
+                value = PolynomialRows.constants(np.where(lo[settled] >= 0, 1, -1))
+                self.substitutions.append((target[settled], value))
+
+    def _bounds(self, rows: PolynomialRows) -> tuple[IntArray, IntArray]:
+        return rows.bounds(self.qcbo.variables.lo, self.qcbo.variables.hi)
+
+    def collect_equalities(self) -> None:
+        """Equalities: a definition where the target has no bits, a penalty where it has."""
+        for constraint in self.qcbo.constraints:
+            if constraint.kind != "equal":
+                continue
+            rows, target = constraint.rows, constraint.target
+            if target is None:
+                self.integer_rules.append((constraint.positions, rows, "square"))
+            elif self._has_bits(int(target[0])):
+                tied = rows - PolynomialRows.variables(target)
+                self.integer_rules.append((constraint.positions, tied, "square"))
+            else:
+                self.substitutions.append((target, rows))
+
+    def _has_bits(self, variable: int) -> bool:
+        table = self.qcbo.variables
+        which = int(np.searchsorted(table.starts, variable, side="right")) - 1
+        return table.blocks[which].encoding is not None
+
+    # -- on bits -----------------------------------------------------------------------------------
+
+    def encode(self) -> None:
+        """Number the bits of all integers that are not substituted."""
+        self.integers = VariableTable(self.blocks)
+        self.written = np.concatenate(
+            [np.full(len(block), block.encoding is not None) for block in self.integers.blocks]
+        )
+        for target, _ in self.substitutions:
+            self.written[target] = False
+        self.bits, self.values = encode_integers(self.integers, self.written)
+
+    def substitute(self) -> None:
+        """Give every substituted integer its polynomial over bits, in order of dependence."""
+        for target, rows in self.substitutions:
+            value = rows.substitute(self.values)
+            self.values = _with_rows(self.values, target, value)
+
+    def write_slacks(self) -> None:
+        """Signs and inequalities: ``t = z - 2 slack`` in {0, 1}, penalised by ``t (t - 1) / 2``."""
+        for positions, active, target in self.ties:
+            bit = _halved(self.values.take(target))
+            self.bit_rules.append((positions, active.substitute(self.values) - bit, "square"))
+        for plan in self.plans:
+            if plan.way == "slack":
+                self._write_sign(plan.constraint)
+        for constraint in self.qcbo.constraints:
+            if constraint.kind == "at_least":
+                rows = constraint.rows
+                _, hi = self._bounds(rows)
+                ones = np.ones(rows.num_rows, dtype=np.int64)
+                self._write_range(
+                    constraint.positions, rows.substitute(self.values), rows, hi, ones
+                )
+
+    def _write_sign(self, constraint: Constraint) -> None:
+        assert constraint.target is not None
+        rows, target = constraint.rows, constraint.target
+        lo, hi = self._bounds(rows)
+        open_rows = np.flatnonzero((lo < 0) & (hi >= 0))
+        rows, target, lo, hi = rows.take(open_rows), target[open_rows], lo[open_rows], hi[open_rows]
+        # All coefficients share a factor where weights are +-1 and the bias is frozen (parity):
+        # s >= 0 exactly when floor(s / g) >= 0.
+        sums = rows.substitute(self.values)
+        divisor = _common_divisor(sums)
+        reach = slack_reach(lo // divisor, hi // divisor)
+        off = PolynomialRows.constants(np.ones(len(target))) - _halved(self.values.take(target))
+        z = _divided(sums, divisor) + off.scaled(reach + 1)
+        # slack = floor(z / 2) = floor((2 s + g (R + 1) (1 - a)) / (4 g)), over integers.
+        lift = PolynomialRows.constants(np.ones(len(target))) - PolynomialRows.variables(target)
+        numerator = rows.scaled(2) + lift.scaled(divisor * (reach + 1))
+        self._write_range(constraint.positions.take(open_rows), z, numerator, reach, 2 * divisor)
+
+    def _write_range(
+        self,
+        positions: Positions,
+        z: PolynomialRows,
+        numerator: PolynomialRows,
+        reach: IntArray,
+        divisor: IntArray,
+    ) -> None:
+        """Force ``0 <= z <= reach``; the slack is ``numerator // (2 divisor)``."""
+        need = np.flatnonzero(reach // 2 > 0)
+        if len(need):
+            block = Block(
+                positions.origin,
+                "slack",
+                positions.axes,
+                positions.entries[need],
+                "slack",
+                np.zeros(len(need), dtype=np.int64),
+                reach[need] // 2,
+                "bounded",
+            )
+            bits, slack = bits_of(block, len(self.bits))
+            first = len(self.integers)
+            self.integers = self.integers.extended(block)
+            self.written = np.concatenate([self.written, np.ones(len(block), dtype=bool)])
+            self.bits = self.bits.extended(bits)
+            self.values = stack_rows([self.values, slack])
+            self.definitions.append(
+                Definition(
+                    first + np.arange(len(block)),
+                    "divide",
+                    numerator.take(need),
+                    2 * divisor[need],
+                )
+            )
+            spread = PolynomialRows.of(
+                z.num_rows, need[slack.rows], slack.monomials, slack.coefficients
+            )
+            z = z - spread.scaled(2)
+        self.bit_rules.append((positions, z, "pairs"))
+
+    def add_validity(self) -> None:
+        """Encodings whose codes are not all values: exactly one bit, or ordered bits."""
+        first = 0
+        for _, integers in written_blocks(self.integers, self.written):
+            counts = bits_needed(integers)
+            rule = encoding_named(integers.encoding or "bounded").validity
+            if rule != "any" and counts.sum():
+                self.bit_rules += _validity(integers, counts, first, rule)
+            first += int(counts.sum())
+
+    def assemble(self, weigh: Weigh) -> HUBO:
+        """Translate what is left, weigh every penalty, put all together."""
+        rules = [
+            (positions, rows.substitute(self.values), shape)
+            for positions, rows, shape in self.integer_rules
+        ] + self.bit_rules
+        penalties = []
+        for positions, rows, shape in rules:
+            weights, proofs = weigh(positions.samples)
+            penalties.append(Energy(positions, rows, shape, weights, proofs))
+        objective = tuple(
+            Energy(part.positions, part.rows.substitute(self.values), part.shape, part.weights)
+            for part in self.qcbo.objective
+        )
+        code = BitCode(
+            self.integers,
+            self.values,
+            tuple(self.definitions),
+            len(self.qcbo.variables),
+            self.written,
+        )
+        return HUBO(self.bits, objective, tuple(penalties), code, self.qcbo.scale)
+
+
+def _with_rows(values: PolynomialRows, target: IntArray, rows: PolynomialRows) -> PolynomialRows:
+    """Fill the empty rows ``target`` of ``values``."""
+    width = max(values.degree, rows.degree)
+    return PolynomialRows.of(
+        values.num_rows,
+        np.concatenate([values.rows, target[rows.rows]]),
+        np.concatenate([values.padded(width), rows.padded(width)]),
+        np.concatenate([values.coefficients, rows.coefficients]),
+    )
+
+
+def _halved(signs: PolynomialRows) -> PolynomialRows:
+    """Turn rows with values -1/+1 into rows with values 0/1."""
+    one = PolynomialRows.constants(np.ones(signs.num_rows))
+    return _exactly_divided(signs + one, 2)
+
+
+def _exactly_divided(rows: PolynomialRows, divisor: int) -> PolynomialRows:
+    return PolynomialRows.of(
+        rows.num_rows, rows.rows, rows.monomials, rows.coefficients // divisor, binary=True
+    )
+
+
+def _common_divisor(rows: PolynomialRows) -> IntArray:
+    """Greatest common divisor of each row's coefficients, the constant left out."""
+    result = np.zeros(rows.num_rows, dtype=np.int64)
+    varying = rows.degrees > 0
+    np.gcd.at(result, rows.rows[varying], rows.coefficients[varying])
+    return np.maximum(result, 1)
+
+
+def _divided(rows: PolynomialRows, divisor: IntArray) -> PolynomialRows:
+    """``floor(row / divisor)``: exact in every term but the constant, which is rounded down."""
+    return PolynomialRows.of(
+        rows.num_rows, rows.rows, rows.monomials, rows.coefficients // divisor[rows.rows]
+    )
+
+
+def _validity(
+    block: Block, counts: IntArray, first: int, rule: str
+) -> list[tuple[Positions, PolynomialRows, Shape]]:
+    owner = np.repeat(np.arange(len(block)), counts)
+    bit = first + np.arange(len(owner))
+    if rule == "exactly_one":
+        rows = PolynomialRows.of(
+            len(block),
+            np.concatenate([owner, np.arange(len(block))]),
+            np.concatenate([bit, np.full(len(block), -1)]),
+            np.concatenate([np.ones(len(owner)), -np.ones(len(block))]),
+        )
+        places = Positions(block.origin, f"{block.label} one-hot", block.axes, block.entries)
+        return [(places, rows, "square")]
+    # Ordered: bit k + 1 only where bit k is set, t_(k+1) (1 - t_k).
+    later = np.flatnonzero(np.diff(owner, prepend=-1) == 0)
+    every = np.arange(len(later))
+    rows = PolynomialRows.of(
+        len(later),
+        np.concatenate([every, every]),
+        np.concatenate(
+            [
+                np.stack([np.full(len(later), -1), bit[later]], axis=1),
+                np.stack([bit[later] - 1, bit[later]], axis=1),
+            ]
+        ),
+        np.concatenate([np.ones(len(later)), -np.ones(len(later))]),
+    )
+    places = Positions(
+        block.origin, f"{block.label} order", block.axes, block.entries[owner[later]]
+    )
+    return [(places, rows, "linear")]

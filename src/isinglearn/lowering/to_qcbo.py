@@ -1,0 +1,81 @@
+"""Network and data to QCBO: all parameters first, then the modules in order, then the loss."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from isinglearn.data import Dataset, first_appearances
+from isinglearn.lowering.builder import Builder, Expression
+from isinglearn.nn.losses import MSE
+from isinglearn.nn.module import Sequential
+from isinglearn.problem.encodings import IntArray
+from isinglearn.problem.forms import QCBO
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """A QCBO with what the later passes need to know of the network.
+
+    ``worst`` is the largest integer loss that a sample can have over all networks; it bounds what a
+    repair of that sample can cost. Keys are the sample numbers of the variables' names.
+    """
+
+    qcbo: QCBO
+    samples: IntArray
+    worst: IntArray
+    output_scale: int
+    output_range: tuple[int, int]
+
+
+def to_qcbo(
+    network: Sequential, data: Dataset, loss: MSE, *, paper: bool, box: bool = False
+) -> Training:
+    """Turn a resolved network, data and loss into the constrained problem over integers.
+
+    Outside the paper form equal inputs share all their variables. ``box`` confines the predictions to
+    the paper's range (always so in the paper form).
+    """
+    if paper:
+        inputs, which = data.X, np.arange(len(data))
+        samples = which
+    else:
+        samples, which = first_appearances(data.X)
+        inputs = data.X[samples]
+    builder = Builder(paper=paper, samples=samples)
+    parameters: list[dict[str, Expression]] = []
+    for origin, module in network:
+        builder.origin = origin
+        parameters.append({spec.name: builder.parameter(spec) for spec in module.parameters})
+    values = builder.constants(inputs)
+    for (origin, module), mine in zip(network, parameters, strict=True):
+        builder.origin = origin
+        values = module.lower(builder, mine, values)
+    if not paper:
+        lo, hi = values.lo, values.hi
+        if box:
+            lo, hi = _paper_box(network, values)
+        values = builder.equal("y", "output", values, lo, hi, encoding="bounded" if box else None)
+    builder.origin = ""
+    outputs = values.shape[1]
+    entries = (which[:, None] * outputs + np.arange(outputs)).ravel()
+    loss.lower(builder, values.take(entries, (len(data), outputs)), data)
+    lo = values.lo.reshape(-1, outputs)[which]
+    hi = values.hi.reshape(-1, outputs)[which]
+    each = loss.worst(data, lo, hi, values.scale)
+    worst = np.bincount(which, each.astype(np.float64), len(inputs)).astype(np.int64)
+    qcbo = builder.build(loss.scale(data, values.scale))
+    reach = int(values.lo.min()), int(values.hi.max())
+    return Training(qcbo, samples, worst, values.scale, reach)
+
+
+def _paper_box(network: Sequential, values: Expression) -> tuple[IntArray, IntArray]:
+    """Range of predictions that the paper's encoding of y has, on the grid of the outputs."""
+    width = network.modules[-1]
+    ranges = width.paper_ranges() if hasattr(width, "paper_ranges") else None
+    if ranges is None:
+        return values.lo, values.hi
+    step = ranges["scale"] // values.scale
+    lo, hi = -(-ranges["lo"] // step), ranges["hi"] // step
+    return np.maximum(values.lo, lo), np.minimum(values.hi, hi)

@@ -1,0 +1,58 @@
+"""Activations: functions of one value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from isinglearn.nn.module import Context, Example, Module
+from isinglearn.problem.encodings import IntArray, bit_count
+
+if TYPE_CHECKING:
+    from isinglearn.lowering.builder import Builder, Expression
+
+
+class Sign(Module):
+    """``a = +1`` where ``s >= 0``, else ``-1``."""
+
+    kind: ClassVar[str] = "activation"
+
+    def __repr__(self) -> str:
+        return "Sign()"
+
+    def scale(self, incoming: int) -> int:
+        """Signs are whole numbers."""
+        return 1
+
+    def forward(self, parameters: Mapping[str, IntArray], values: IntArray, scale: int) -> IntArray:
+        """+1 or -1."""
+        return np.where(values >= 0, 1, -1)
+
+    def lower_compact(
+        self, builder: Builder, parameters: Mapping[str, Expression], inputs: Expression
+    ) -> Expression:
+        """One variable and one sign constraint per value; bits and slacks appear only when it is lowered."""
+        return builder.sign("a", inputs)
+
+    def lower_paper(
+        self, builder: Builder, parameters: Mapping[str, Expression], inputs: Expression
+    ) -> Expression:
+        """Appendix C: ``a * s = r`` and, where ``s`` can be 0, ``a + 2 r = 1 + t``."""
+        largest = inputs.magnitude
+        a = builder.spins("a", "activation", inputs.shape, value_of=inputs)
+        product = builder.product(a, inputs)
+        r = builder.equal(
+            "r", "magnitude", product, 0, 2 ** bit_count(largest) - 1, encoding="binary"
+        )
+        if inputs.may_be_zero:
+            rest = a + r.scaled(2) + builder.constant(-1, a.shape)
+            t = 2 ** bit_count(2 * largest) - 1
+            builder.equal("t", "slack", rest, 0, t, encoding="binary")
+        return a
+
+    @classmethod
+    def examples(cls) -> list[Example]:
+        """All integers of a small range."""
+        return [Example(cls(), Context("first", 1), np.arange(-3, 4)[:, None])]

@@ -1,0 +1,66 @@
+"""Domains: the values a parameter may take. A value is an integer numerator over a fixed denominator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from isinglearn.errors import NetworkError
+from isinglearn.problem.encodings import IntArray, bit_count, encoding_named
+
+
+@dataclass(frozen=True)
+class Domain:
+    """Integers ``lo..hi`` over ``denominator``, written in bits by ``encoding``.
+
+    Use the named ones: :func:`Spin`, :func:`Int`, :func:`Fixed`.
+    """
+
+    lo: int
+    hi: int
+    denominator: int = 1
+    encoding: str = "bounded"
+
+    def __post_init__(self) -> None:
+        encoding_named(self.encoding)
+        if self.lo > self.hi or self.denominator < 1:
+            raise NetworkError(
+                "a parameter domain is empty or has no positive denominator",
+                where="domain",
+                rule="lo <= hi and denominator >= 1",
+                received=f"lo={self.lo}, hi={self.hi}, denominator={self.denominator}",
+                remedy="swap the ends or widen the range",
+            )
+
+    @property
+    def values(self) -> IntArray:
+        """All numerators, ascending."""
+        step = 2 if self.encoding == "spin" else 1
+        return np.arange(self.lo, self.hi + 1, step, dtype=np.int64)
+
+    def snap(self, numerators: IntArray) -> IntArray:
+        """Turn any integers into the nearest numerators of the domain (0 becomes +1 for spins)."""
+        if self.encoding == "spin":
+            return np.where(numerators >= 0, 1, -1)
+        return np.clip(numerators, self.lo, self.hi)
+
+
+def Spin() -> Domain:
+    """The values -1 and +1, one bit."""
+    return Domain(-1, 1, encoding="spin")
+
+
+def Int(lo: int, hi: int, *, encoding: str = "bounded") -> Domain:
+    """All integers from ``lo`` to ``hi``."""
+    return Domain(lo, hi, encoding=encoding)
+
+
+def Fixed(lo: int, hi: int, denominator: int, *, encoding: str = "bounded") -> Domain:
+    """The fractions ``lo/denominator, (lo+1)/denominator, ..., hi/denominator``."""
+    return Domain(lo, hi, denominator, encoding)
+
+
+def offset_binary(lo: int, largest: int, denominator: int = 1) -> Domain:
+    """The paper's encoding: ``lo`` plus all numbers of ``floor(log2 largest) + 1`` bits."""
+    return Domain(lo, lo + 2 ** bit_count(largest) - 1, denominator)

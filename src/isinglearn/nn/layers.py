@@ -1,0 +1,224 @@
+"""Layers: linear maps with quantised weights."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from isinglearn.errors import NetworkError
+from isinglearn.nn.domains import Domain, Spin, offset_binary
+from isinglearn.nn.module import Context, Example, Module, ParameterSpec
+from isinglearn.problem.encodings import IntArray, bit_count
+from isinglearn.problem.variables import grid
+
+if TYPE_CHECKING:
+    from isinglearn.lowering.builder import Builder, Expression
+
+
+class Linear(Module):
+    """``s = W a + b``; unset domains follow the paper by the layer's position.
+
+    First layer: ``W`` is -1 or +1, ``b`` in ``[0, 2^(k)-1]`` with ``k = floor(log2 n 2^(B+1)) + 1`` bits.
+    Middle layers: ``W`` is -1 or +1, ``b`` frozen at ``in_features - 1``.
+    Last layer: ``W`` and ``b`` are ``(j - H) / H`` with ``floor(log2 2H) + 1`` bits for ``j``.
+
+    Parameters
+    ----------
+    in_features, out_features
+        Widths.
+    weight, bias
+        Domains; ``None`` for the paper's.
+    use_bias
+        Without it there is no ``b``.
+    """
+
+    kind: ClassVar[str] = "layer"
+    starts_layer: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        *,
+        weight: Domain | None = None,
+        bias: Domain | None = None,
+        use_bias: bool = True,
+    ) -> None:
+        for name, value in (("in_features", in_features), ("out_features", out_features)):
+            if not isinstance(value, int | np.integer) or value < 1:
+                raise NetworkError(
+                    "a layer has no width",
+                    where=f"Linear({name})",
+                    rule="a whole number of at least 1",
+                    received=value,
+                    remedy="remove the layer or give it units",
+                )
+        self.in_features, self.out_features = int(in_features), int(out_features)
+        self.weight, self.bias, self.use_bias = weight, bias, use_bias
+        self.context: Context | None = None
+        self._frozen: dict[str, ArrayLike] = {}
+
+    def __repr__(self) -> str:
+        return f"Linear({self.in_features}, {self.out_features})"
+
+    def freeze(self, **values: ArrayLike) -> Self:
+        """A copy with ``weight`` and/or ``bias`` frozen to values; NaN entries stay free."""
+        unknown = set(values) - {"weight", "bias"}
+        if unknown:
+            raise NetworkError(
+                "there is no such parameter",
+                where=f"{self}.freeze",
+                rule="'weight' or 'bias'",
+                received=sorted(unknown)[0],
+                remedy="use one of these names",
+            )
+        frozen = copy.copy(self)
+        frozen._frozen = {**self._frozen, **values}
+        return frozen
+
+    def resolved(self, context: Context) -> Self:
+        """The layer with the paper's domains where none were given."""
+        width = self.in_features
+        if context.position == "last":
+            default_weight = default_bias = offset_binary(-width, 2 * width, width)
+        else:
+            default_weight = Spin()
+            default_bias = offset_binary(0, width * 2 ** (context.input_bits + 1))
+        chosen = copy.copy(self)
+        chosen.context = context
+        chosen.weight = self.weight or default_weight
+        chosen.bias = self.bias or default_bias
+        chosen._frozen = dict(self._frozen)
+        if context.position == "middle" and self.bias is None and self.use_bias:
+            chosen._frozen.setdefault("bias", width - 1)
+        return chosen
+
+    @property
+    def parameters(self) -> tuple[ParameterSpec, ...]:
+        """``weight`` of shape (out, in) and ``bias`` of shape (out,)."""
+        assert self.weight is not None and self.bias is not None, "resolve the network first"
+        specs = [
+            ParameterSpec.trainable(
+                "weight", "weight", (self.out_features, self.in_features), self.weight
+            )
+        ]
+        if self.use_bias:
+            specs.append(ParameterSpec.trainable("bias", "bias", (self.out_features,), self.bias))
+        return tuple(
+            spec.freeze(self._frozen[spec.name]) if spec.name in self._frozen else spec
+            for spec in specs
+        )
+
+    def widths(self, incoming: int) -> int:
+        """Number of outputs."""
+        return self.out_features
+
+    def scale(self, incoming: int) -> int:
+        """Common denominator of ``W a`` and ``b``."""
+        assert self.weight is not None and self.bias is not None
+        product = self.weight.denominator * incoming
+        return math.lcm(product, self.bias.denominator) if self.use_bias else product
+
+    def _factors(self, incoming: int) -> tuple[int, int]:
+        """What ``W a`` and ``b`` are multiplied with to reach the common denominator."""
+        assert self.weight is not None and self.bias is not None
+        scale = self.scale(incoming)
+        return scale // (self.weight.denominator * incoming), scale // self.bias.denominator
+
+    def forward(self, parameters: Mapping[str, IntArray], values: IntArray, scale: int) -> IntArray:
+        """``W a + b`` in numerators, over any leading batch axes of the parameters."""
+        weight_factor, bias_factor = self._factors(scale)
+        result = weight_factor * (values @ np.swapaxes(parameters["weight"], -1, -2))
+        if self.use_bias:
+            result = result + bias_factor * parameters["bias"][..., None, :]
+        return result
+
+    def _affine(
+        self, builder: Builder, parameters: Mapping[str, Expression], inputs: Expression
+    ) -> Expression:
+        weight_factor, bias_factor = self._factors(inputs.scale)
+        samples = inputs.shape[0]
+        i, unit, feature = grid(samples, self.out_features, self.in_features).T
+        out = i * self.out_features + unit
+        terms = builder.bilinear(
+            parameters["weight"].scaled(weight_factor),
+            unit * self.in_features + feature,
+            inputs,
+            i * self.in_features + feature,
+            out,
+            (samples, self.out_features),
+        )
+        if self.use_bias:
+            i, unit = grid(samples, self.out_features).T
+            terms = terms + parameters["bias"].scaled(bias_factor).take(unit, terms.shape)
+        return terms.with_scale(self.scale(inputs.scale))
+
+    def lower_compact(
+        self, builder: Builder, parameters: Mapping[str, Expression], inputs: Expression
+    ) -> Expression:
+        """No variables: the sum itself is handed on."""
+        return self._affine(builder, parameters, inputs)
+
+    def lower_paper(
+        self, builder: Builder, parameters: Mapping[str, Expression], inputs: Expression
+    ) -> Expression:
+        """Appendix C: a variable for every sum, ``W a + b = s`` as a constraint, ranges of appendix D."""
+        total = self._affine(builder, parameters, inputs)
+        ranges = self.paper_ranges()
+        if ranges is None:
+            lo, hi = int(total.lo.min()), int(total.hi.max())
+            return builder.equal("s", "sum", total, lo, hi, encoding="binary")
+        return builder.equal(**ranges, value=total)
+
+    def paper_ranges(self) -> dict[str, Any] | None:
+        """Table 2's bit counts, where the layer has the paper's own domains."""
+        assert self.context is not None
+        n, bits = self.in_features, self.context.input_bits
+        paper = Linear(n, self.out_features).resolved(self.context)
+        if (paper.weight, paper.bias, paper._frozen) != (self.weight, self.bias, self._frozen):
+            return None
+        if self.context.position == "last":
+            # Half the step of the weights, as printed, so twice the numerator range.
+            lo, count = -2 * n, bit_count(4 * n)
+            return {
+                "label": "y",
+                "role": "output",
+                "lo": lo,
+                "hi": lo + 2**count - 1,
+                "scale": 2 * n,
+                "encoding": "binary",
+            }
+        if self.context.position == "first":
+            size = n * 2**bits
+            lo, count = -size, bit_count(4 * size)
+            largest: int | None = 3 * size
+            zero = True
+        else:
+            lo, count, largest, zero = -1, bit_count(2 * n), 2 * n, False
+        return {
+            "label": "s",
+            "role": "sum",
+            "lo": lo,
+            "hi": lo + 2**count - 1,
+            "encoding": "binary",
+            "magnitude": largest,
+            "may_be_zero": zero,
+        }
+
+    @classmethod
+    def examples(cls) -> list[Example]:
+        """First, middle and last layers, a frozen entry, a layer without bias."""
+        spins = np.array([[-1, -1], [1, -1], [1, 1]])
+        data = np.array([[-1, 0], [1, 1], [0, -1]])
+        return [
+            Example(cls(2, 1), Context("first", 0), data),
+            Example(cls(2, 2), Context("middle", 0), spins),
+            Example(cls(2, 1), Context("last", 0), spins),
+            Example(cls(2, 1).freeze(weight=[[1, np.nan]]), Context("first", 0), data),
+            Example(cls(2, 1, use_bias=False), Context("first", 0), data),
+        ]

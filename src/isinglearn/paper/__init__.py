@@ -1,0 +1,1 @@
+"""The paper's experiments, each a small script on the public API."""

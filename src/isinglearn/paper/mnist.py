@@ -1,0 +1,687 @@
+"""MNIST files -> the paper's 2x2 images of 6 and 9, and the four images to train on.
+
+The paper gives its preprocessing in words (crop, split, count, normalise) and names neither the
+two thresholds nor the four training images. This module fixes the words and the missing choices:
+
+* A pixel is white if its value is at least `WHITE_LEVEL`; everything darker is black.
+* Cropping keeps the smallest rectangle that holds all white pixels.
+* Splitting cuts that rectangle in halves; of an odd number of rows (columns) the middle one goes
+  to the lower (right) half.
+* Counting is absolute: white pixels per patch, whatever the size of the patch.
+* Normalising: below `low` gives -1, from `low` up to `high - 1` gives 0, from `high` on gives +1.
+* `select_training_set` chooses the thresholds and the four images on training data only.
+
+An input is the row (upper left, upper right, lower left, lower right). Label +1 is digit 6, label
+-1 is digit 9. All arithmetic is exact: counts and scores are integers.
+"""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import math
+import os
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "CLASSES",
+    "DATA_VARIABLE",
+    "INPUTS",
+    "WHITE_LEVEL",
+    "Digits",
+    "MnistError",
+    "MnistNotFoundError",
+    "Parameters",
+    "Selection",
+    "Thresholds",
+    "available_quartets",
+    "classifier_parameters",
+    "classifiers",
+    "encode_inputs",
+    "find_files",
+    "histogram",
+    "load_six_nine",
+    "normalise",
+    "patch_counts",
+    "predict",
+    "preprocess",
+    "read_idx",
+    "select_training_set",
+    "threshold_histograms",
+    "zero_loss_parameters",
+]
+
+IntArray = NDArray[np.int64]
+Split = Literal["train", "test"]
+
+DATA_VARIABLE = "ISINGLEARN_DATA"
+WHITE_LEVEL = 1
+# Order of the two classes wherever an array has an axis "class": digit 6 first, then digit 9.
+CLASSES = (1, -1)
+_DIGITS = (6, 9)
+
+_FILES: dict[Split, tuple[str, str]] = {
+    "train": ("train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz"),
+    "test": ("t10k-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte.gz"),
+}
+_IDX_UINT8 = 0x08
+# Patch sums run in uint8 over one axis, so a side must not exceed what uint8 can count.
+_MAX_SIDE = 255
+
+
+class MnistError(ValueError):
+    """A file, an array or an option of the MNIST task breaks a rule."""
+
+
+class MnistNotFoundError(MnistError, FileNotFoundError):
+    """A directory or file of the MNIST data is missing."""
+
+
+# --------------------------------------------------------------------------------------------
+# Files
+# --------------------------------------------------------------------------------------------
+
+
+class Digits(NamedTuple):
+    """Images (count, rows, columns) of uint8 and their labels, +1 for digit 6, -1 for digit 9."""
+
+    images: NDArray[np.uint8]
+    labels: IntArray
+
+
+def read_idx(path: str | os.PathLike[str], ndim: int | None = None) -> NDArray[np.uint8]:
+    """Turn a gzip-compressed IDX file of unsigned bytes into an array.
+
+    Parameters
+    ----------
+    path : path
+        The compressed file.
+    ndim : int, optional
+        The number of dimensions the file must have; any if not given.
+
+    Returns
+    -------
+    ndarray of uint8
+        Read-only, in the shape the file declares.
+
+    Raises
+    ------
+    MnistNotFoundError
+        There is no such file.
+    MnistError
+        The file is not gzip, not IDX, of another type or shape, or cut short.
+    """
+    content = _decompress(Path(path))
+    shape = _idx_shape(content, Path(path), ndim)
+    offset = 4 + 4 * len(shape)
+    # math.prod, not numpy: a damaged header may declare more than int64 can hold.
+    expected, received = math.prod(shape), len(content) - offset
+    if received != expected:
+        raise MnistError(
+            f"IDX data of wrong length in {path}: a file of shape {shape} holds exactly "
+            f"{expected} bytes after its header; received {received}. "
+            "Fetch the file again; it is cut short or damaged."
+        )
+    return np.frombuffer(content, dtype=np.uint8, offset=offset).reshape(shape)
+
+
+def _decompress(path: Path) -> bytes:
+    """Turn a gzip file into its content."""
+    if not path.is_file():
+        raise MnistNotFoundError(
+            f"MNIST file missing: {path} must be an existing gzip-compressed IDX file. "
+            "Put the original file there, or correct the path."
+        )
+    try:
+        with gzip.open(path, "rb") as stream:
+            return stream.read()
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise MnistError(
+            f"Unreadable gzip file {path}: an IDX file must be a complete gzip stream; "
+            f"received one that fails with '{error}'. "
+            "Fetch the original .gz file again, and do not unpack it."
+        ) from error
+
+
+def _idx_shape(content: bytes, path: Path, ndim: int | None) -> tuple[int, ...]:
+    """Turn an IDX header into the declared shape, after checking magic, type and dimensions."""
+    remedy = "Use one of the four original MNIST files."
+    if len(content) < 4 or content[:2] != b"\x00\x00":
+        raise MnistError(
+            f"Not an IDX file: {path} must begin with two zero bytes, a type byte and a "
+            f"dimension byte; received {content[:4].hex(' ') or 'no bytes'}. {remedy}"
+        )
+    if content[2] != _IDX_UINT8:
+        raise MnistError(
+            f"Wrong IDX type in {path}: byte 2 must be 0x{_IDX_UINT8:02x} (unsigned bytes); "
+            f"received 0x{content[2]:02x}. {remedy}"
+        )
+    if content[3] == 0 or (ndim is not None and content[3] != ndim):
+        rule = "at least 1" if ndim is None else str(ndim)
+        raise MnistError(
+            f"Wrong number of dimensions in {path}: byte 3 must be {rule}; "
+            f"received {content[3]}. {remedy}"
+        )
+    end = 4 + 4 * content[3]
+    if len(content) < end:
+        raise MnistError(
+            f"IDX header cut short in {path}: {content[3]} dimensions need {end} bytes; "
+            f"received {len(content)}. Fetch the file again."
+        )
+    return tuple(int.from_bytes(content[i : i + 4], "big") for i in range(4, end, 4))
+
+
+def find_files(split: Split, directory: str | os.PathLike[str] | None = None) -> tuple[Path, Path]:
+    """Turn a split's name into the paths of its image file and its label file.
+
+    Parameters
+    ----------
+    split : {"train", "test"}
+        Which half of MNIST.
+    directory : path, optional
+        The data directory; the files lie in its folder ``mnist``. Without it the environment
+        variable ``ISINGLEARN_DATA`` names the directory.
+
+    Raises
+    ------
+    MnistError
+        The split is unknown, or no directory is named.
+    MnistNotFoundError
+        A file is missing.
+    """
+    if split not in _FILES:
+        raise MnistError(
+            f"Unknown MNIST split: `split` must be one of {sorted(_FILES)}; received {split!r}. "
+            "Pass 'train' or 'test'."
+        )
+    folder = _data_directory(directory) / "mnist"
+    images, labels = (folder / name for name in _FILES[split])
+    missing = [path.name for path in (images, labels) if not path.is_file()]
+    if missing:
+        raise MnistNotFoundError(
+            f"MNIST files missing in {folder}: the {split} split needs {images.name} and "
+            f"{labels.name}; not found: {', '.join(missing)}. Put the original files there, or "
+            f"name another data directory (argument or {DATA_VARIABLE})."
+        )
+    return images, labels
+
+
+def _data_directory(directory: str | os.PathLike[str] | None) -> Path:
+    """Turn the argument, or else the environment, into the data directory."""
+    # An empty value would silently mean the current directory.
+    named = directory if directory is not None else os.environ.get(DATA_VARIABLE)
+    if named is None or not os.fspath(named):
+        raise MnistError(
+            "No MNIST directory: the data directory must be named by the argument or by the "
+            f"environment variable {DATA_VARIABLE}; received neither (or an empty one). "
+            "Pass the directory that has the folder 'mnist'."
+        )
+    return Path(named)
+
+
+def load_six_nine(split: Split, directory: str | os.PathLike[str] | None = None) -> Digits:
+    """Turn the MNIST files of one split into the images of 6 and 9 with labels +1 and -1.
+
+    Parameters
+    ----------
+    split, directory
+        As in `find_files`.
+
+    Returns
+    -------
+    Digits
+        In file order: 11,867 images for "train", 1,967 for "test".
+    """
+    image_path, label_path = find_files(split, directory)
+    images, digits = read_idx(image_path, ndim=3), read_idx(label_path, ndim=1)
+    if len(images) != len(digits):
+        raise MnistError(
+            f"MNIST files do not belong together: {image_path.name} and {label_path.name} in "
+            f"{image_path.parent} must have equally many entries; received {len(images)} images "
+            f"and {len(digits)} labels. Take both from the same source."
+        )
+    chosen = np.isin(digits, _DIGITS)
+    six, nine = CLASSES
+    labels = np.where(digits[chosen] == _DIGITS[0], six, nine).astype(np.int64)
+    return Digits(images[chosen], labels)
+
+
+# --------------------------------------------------------------------------------------------
+# Preprocessing: crop, split, count, normalise
+# --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, order=True)
+class Thresholds:
+    """White-pixel counts at which an entry becomes 0 (`low`) and +1 (`high`)."""
+
+    low: int
+    high: int
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.low < self.high:
+            raise MnistError(
+                "Bad thresholds: `low` and `high` must satisfy 1 <= low < high, so that each of "
+                f"-1, 0 and +1 can occur; received low={self.low}, high={self.high}. "
+                "Pass two increasing positive integers."
+            )
+
+
+def preprocess(images: NDArray[np.uint8], thresholds: Thresholds) -> IntArray:
+    """Turn images into inputs (count, 4) with entries -1, 0, +1: the paper's four steps."""
+    return normalise(patch_counts(images), thresholds)
+
+
+def patch_counts(images: NDArray[np.uint8], white_level: int = WHITE_LEVEL) -> IntArray:
+    """Turn images into white-pixel counts of their four patches: crop, split, count.
+
+    Parameters
+    ----------
+    images : ndarray of uint8, shape (count, rows, columns)
+        Every image needs at least one white pixel.
+    white_level : int
+        The smallest value of a white pixel; it decides the margin as well as the counts.
+
+    Returns
+    -------
+    ndarray of int64, shape (count, 4)
+        Upper left, upper right, lower left, lower right.
+    """
+    _check_images(images)
+    white = images >= white_level
+    row_used: NDArray[np.bool_] = np.any(white, axis=2)
+    column_used: NDArray[np.bool_] = np.any(white, axis=1)
+    _check_not_blank(row_used, white_level)
+    # Summing selected rows, then selected columns, is one product with 0/1 matrices per side.
+    rows, columns = _halves(row_used), _halves(column_used)
+    row_sums = rows @ white.view(np.uint8)
+    counts = row_sums.astype(np.int64) @ columns.transpose(0, 2, 1).astype(np.int64)
+    return counts.reshape(len(images), 4)
+
+
+def _check_images(images: NDArray[np.uint8]) -> None:
+    """Turn an array that is no stack of byte images into an error."""
+    if images.dtype != np.uint8 or images.ndim != 3:
+        raise MnistError(
+            "Bad images: `images` must be a uint8 array of shape (count, rows, columns); "
+            f"received {images.dtype} of shape {images.shape}. "
+            "Pass what `load_six_nine` returns, or convert to that form."
+        )
+    if max(images.shape[1:]) > _MAX_SIDE:
+        raise MnistError(
+            f"Images too large: rows and columns must not exceed {_MAX_SIDE}; received shape "
+            f"{images.shape}. Reduce the images first."
+        )
+
+
+def _check_not_blank(row_used: NDArray[np.bool_], white_level: int) -> None:
+    """Turn an image without a white pixel, which has nothing to crop to, into an error."""
+    blank = np.flatnonzero(~row_used.any(axis=1))
+    if blank.size:
+        raise MnistError(
+            f"Blank image: every image needs a pixel of at least {white_level} to crop to; "
+            f"received {blank.size} without, the first at index {blank[0]}. "
+            "Remove those images or lower `white_level`."
+        )
+
+
+def _halves(used: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    """Turn the used rows (count, length) into 0/1 selectors (count, 2, length) of both halves."""
+    length = used.shape[1]
+    first = used.argmax(axis=1)
+    stop = length - used[:, ::-1].argmax(axis=1)
+    edges = np.stack([first, (first + stop) // 2, stop], axis=1)[:, :, None]
+    position = np.arange(length)
+    inside = (edges[:, :-1] <= position) & (position < edges[:, 1:])
+    return inside.view(np.uint8)
+
+
+def normalise(counts: IntArray, thresholds: Thresholds) -> IntArray:
+    """Turn white-pixel counts into -1, 0 or +1 by the two thresholds."""
+    above_low = (counts >= thresholds.low).astype(np.int64)
+    return above_low + (counts >= thresholds.high) - 1
+
+
+# --------------------------------------------------------------------------------------------
+# The paper's network 4-1-1 for B = 0, small enough to be listed in full
+# --------------------------------------------------------------------------------------------
+
+_WEIGHTS = (-1, 1)
+_HIDDEN_BIASES = tuple(range(16))
+_OUTPUT_VALUES = (-1, 0, 1, 2)
+# An input read as four digits base 3 is its code, 0..80.
+_PLACES = np.array([27, 9, 3, 1], dtype=np.int64)
+_CODES = 81
+
+
+def _frozen(array: IntArray) -> IntArray:
+    """Turn an array into a read-only one, since cached arrays are shared by all callers."""
+    array.setflags(write=False)
+    return array
+
+
+# All inputs in code order: INPUTS[encode_inputs(x)] == x.
+INPUTS: IntArray = _frozen(np.array(list(itertools.product((-1, 0, 1), repeat=4)), dtype=np.int64))
+
+
+class Parameters(NamedTuple):
+    """One setting of the network ``y = output_weight * sign(hidden . x + bias) + output_bias``."""
+
+    hidden_weights: tuple[int, int, int, int]
+    hidden_bias: int
+    output_weight: int
+    output_bias: int
+
+
+def encode_inputs(inputs: IntArray) -> IntArray:
+    """Turn inputs (count, 4) with entries -1, 0, +1 into codes 0..80."""
+    if inputs.ndim != 2 or inputs.shape[1] != 4 or bool((np.abs(inputs) > 1).any()):
+        raise MnistError(
+            "Bad inputs: `inputs` must have shape (count, 4) and entries -1, 0 or +1; received "
+            f"shape {inputs.shape} with values {np.unique(inputs)[:8].tolist()}. "
+            "Pass what `normalise` or `preprocess` returns."
+        )
+    codes: IntArray = (inputs + 1) @ _PLACES
+    return codes
+
+
+def _check_labelled(rows: IntArray, labels: IntArray) -> None:
+    """Turn patch rows (counts or inputs) and labels that do not fit together into an error."""
+    if rows.ndim != 2 or rows.shape[1] != 4 or labels.shape != rows.shape[:1]:
+        raise MnistError(
+            "Bad labelled data: the images must have shape (count, 4), one value per patch, and "
+            f"`labels` shape (count,); received {rows.shape} and {labels.shape}. "
+            "Pass the patches and the labels of the same images."
+        )
+    if not bool(np.isin(labels, CLASSES).all()):
+        raise MnistError(
+            "Bad labels: every label must be +1 (digit 6) or -1 (digit 9); received the values "
+            f"{np.unique(labels)[:8].tolist()}. Pass what `load_six_nine` returns."
+        )
+
+
+@cache
+def _settings() -> IntArray:
+    """List all 4096 parameter settings as rows (w1, w2, w3, w4, b, V, c)."""
+    columns = [_WEIGHTS] * 4 + [_HIDDEN_BIASES, _OUTPUT_VALUES, _OUTPUT_VALUES]
+    return _frozen(np.array(list(itertools.product(*columns)), dtype=np.int64))
+
+
+@cache
+def _outputs() -> IntArray:
+    """Turn all settings into their outputs (4096, 81) on all inputs, by a forward pass."""
+    settings = _settings()
+    sums = settings[:, :4] @ INPUTS.T + settings[:, 4:5]
+    hidden = np.where(sums >= 0, 1, -1)
+    return _frozen(settings[:, 5:6] * hidden + settings[:, 6:7])
+
+
+def _parameters(row: IntArray) -> Parameters:
+    """Turn a row of `_settings` into named parameters."""
+    w1, w2, w3, w4, bias, weight, offset = (int(value) for value in row)
+    return Parameters((w1, w2, w3, w4), bias, weight, offset)
+
+
+@cache
+def _zero_loss_rows() -> IntArray:
+    """List the first setting of every function that can have zero loss on both classes.
+
+    Zero loss with both labels present means outputs exactly +1 and -1. The output takes at most
+    two values, so a setting that shows both is a +-1 classifier on every input.
+    """
+    outputs = _outputs()
+    able = np.flatnonzero((outputs == 1).any(axis=1) & (outputs == -1).any(axis=1))
+    _, first = np.unique(outputs[able], axis=0, return_index=True)
+    return _frozen(np.sort(able[first]))
+
+
+@cache
+def classifiers() -> IntArray:
+    """List all functions that can have zero loss, as rows of +-1 over the 81 input codes."""
+    return _frozen(_outputs()[_zero_loss_rows()])
+
+
+def classifier_parameters(classifier: int) -> Parameters:
+    """Turn a row number of `classifiers` into the first setting that realises that function."""
+    return _parameters(_settings()[_zero_loss_rows()[classifier]])
+
+
+def predict(parameters: Parameters, inputs: IntArray) -> IntArray:
+    """Turn inputs (count, 4) into labels: +1 (digit 6) where the output is not negative."""
+    sums = inputs @ np.array(parameters.hidden_weights, dtype=np.int64) + parameters.hidden_bias
+    output = parameters.output_weight * np.where(sums >= 0, 1, -1) + parameters.output_bias
+    return np.where(output >= 0, 1, -1).astype(np.int64)
+
+
+def zero_loss_parameters(inputs: IntArray, labels: IntArray) -> list[Parameters]:
+    """Turn a labelled set into all settings, of the 4096, whose loss on it is zero."""
+    _check_labelled(inputs, labels)
+    fits = (_outputs()[:, encode_inputs(inputs)] == labels).all(axis=1)
+    return [_parameters(row) for row in _settings()[fits]]
+
+
+# --------------------------------------------------------------------------------------------
+# The rule that chooses thresholds and training images
+# --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The thresholds, the four training images, and the function they determine.
+
+    Attributes
+    ----------
+    thresholds : Thresholds
+        For `normalise` and `preprocess`.
+    inputs : tuple of four inputs
+        Two images of 6, then two of 9, each (upper left, upper right, lower left, lower right).
+    labels : tuple of int
+        (+1, +1, -1, -1).
+    indices : tuple of int
+        For each input the first training image that has it and its label.
+    parameters : Parameters
+        The zero-loss setting.
+    correct, total : int
+        Training images classified correctly, and all training images.
+    distinct_inputs : int
+        Different inputs among all training images.
+    """
+
+    thresholds: Thresholds
+    inputs: tuple[tuple[int, ...], ...]
+    labels: tuple[int, ...]
+    indices: tuple[int, ...]
+    parameters: Parameters
+    correct: int
+    total: int
+    distinct_inputs: int
+
+
+def select_training_set(counts: IntArray, labels: IntArray) -> Selection:
+    """Turn training counts and labels into the thresholds and four images of the experiment.
+
+    The rule looks at training data only and has no random part:
+
+    1. A choice is admissible if its four images (two 6s, two 9s, different inputs within a
+       class) leave one zero-loss function: all of the 4096 parameter settings with zero loss on
+       them agree on all 81 inputs.
+    2. Among the admissible choices, take those whose function classifies most training images
+       correctly; of these the smallest `low`, then the smallest `high`, then the first function
+       in the order of `classifiers`.
+    3. Four inputs usually remain open. Take the most typical: compare, in ascending order, how
+       many training images of its class share each of the four inputs, and prefer the larger;
+       then the smallest codes.
+
+    Parameters
+    ----------
+    counts : ndarray of int64, shape (count, 4)
+        `patch_counts` of the training images.
+    labels : ndarray of int64, shape (count,)
+        +1 and -1.
+
+    Raises
+    ------
+    MnistError
+        The arrays do not fit together, or no choice is admissible.
+    """
+    _check_labelled(counts, labels)
+    for thresholds, classifier, table in _ranked_choices(counts, labels):
+        quartets = available_quartets(classifier, table)
+        if len(quartets):
+            codes = _most_typical(quartets, table)
+            parameters = classifier_parameters(classifier)
+            return _selection(counts, labels, thresholds, codes, parameters)
+    raise MnistError(
+        "No admissible training set: two images of 6 and two of 9 must leave one zero-loss "
+        f"function, under some pair of thresholds; received {len(labels)} images that allow "
+        "none. Pass more, or more varied, training images."
+    )
+
+
+def _ranked_choices(
+    counts: IntArray, labels: IntArray
+) -> Iterator[tuple[Thresholds, int, IntArray]]:
+    """Turn training data into (thresholds, function, histogram), best choice first."""
+    pairs, tables = threshold_histograms(counts, labels)
+    six_images, nine_images = tables[:, 0], tables[:, 1]
+    is_six = (classifiers() > 0).astype(np.int64).T
+    is_nine = 1 - is_six
+    correct = six_images @ is_six + nine_images @ is_nine
+    # Without two different inputs per class no quartet exists; leaving such choices out here
+    # keeps the search short on data that allows few or none.
+    possible = ((six_images > 0) @ is_six >= 2) & ((nine_images > 0) @ is_nine >= 2)
+    # A stable sort keeps ties in the order of the pairs, then of the functions.
+    candidates = np.flatnonzero(possible)
+    order = np.argsort(-correct.ravel()[candidates], kind="stable")
+    for flat in candidates[order]:
+        pair, classifier = divmod(int(flat), correct.shape[1])
+        yield Thresholds(int(pairs[pair, 0]), int(pairs[pair, 1])), classifier, tables[pair]
+
+
+def threshold_histograms(counts: IntArray, labels: IntArray) -> tuple[IntArray, IntArray]:
+    """Turn training data into all threshold pairs and their histograms of labelled inputs.
+
+    Returns
+    -------
+    pairs : ndarray, shape (pairs, 2)
+        Every (low, high) with 1 <= low < high <= largest count, in ascending order.
+    histograms : ndarray, shape (pairs, 2, 81)
+        For each pair what `histogram` gives on the normalised counts.
+    """
+    levels = np.arange(1, int(counts.max(initial=0)) + 1)
+    # The code of an input is a sum of one term per threshold, so one pass per level is enough.
+    terms = np.stack([(counts >= level) @ _PLACES for level in levels] or [labels[:0]])
+    base = _class_offsets(labels)
+    low, high = np.triu_indices(len(levels), k=1)
+    tables = np.empty((len(low), 2 * _CODES), dtype=np.int64)
+    for row, (i, j) in enumerate(zip(low, high, strict=True)):
+        tables[row] = np.bincount(base + terms[i] + terms[j], minlength=2 * _CODES)
+    pairs = np.stack([levels[low], levels[high]], axis=1)
+    return pairs, tables.reshape(-1, 2, _CODES)
+
+
+def _class_offsets(labels: IntArray) -> IntArray:
+    """Turn labels into the start of their class in a flat histogram: 0 for 6, 81 for 9."""
+    return np.where(labels == CLASSES[0], 0, _CODES).astype(np.int64)
+
+
+def histogram(inputs: IntArray, labels: IntArray) -> IntArray:
+    """Turn labelled inputs into numbers of images (2, 81): by class (6, then 9) and input code."""
+    _check_labelled(inputs, labels)
+    flat = _class_offsets(labels) + encode_inputs(inputs)
+    return np.bincount(flat, minlength=2 * _CODES).reshape(2, _CODES).astype(np.int64)
+
+
+def available_quartets(classifier: int, table: IntArray) -> IntArray:
+    """Turn a function and a histogram into all quartets of present inputs that determine it.
+
+    Parameters
+    ----------
+    classifier : int
+        Row number in `classifiers`.
+    table : ndarray, shape (2, 81)
+        Numbers of images, as from `histogram`.
+
+    Returns
+    -------
+    ndarray of int64, shape (quartets, 4)
+        Codes of two inputs with images of 6, then of two with images of 9, ascending within a
+        class. Labelled so, no other function has zero loss.
+    """
+    agrees, function = _agreement(classifier), classifiers()[classifier]
+    sixes = _pairs(np.flatnonzero((function > 0) & (table[0] > 0)))
+    nines = _pairs(np.flatnonzero((function < 0) & (table[1] > 0)))
+    # One bit per rival: a quartet determines the function if no rival agrees on all four.
+    alive_six = agrees[sixes[:, 0]] & agrees[sixes[:, 1]]
+    alive_nine = agrees[nines[:, 0]] & agrees[nines[:, 1]]
+    ambiguous = np.zeros((len(sixes), len(nines)), dtype=np.bool_)
+    for word in range(agrees.shape[1]):
+        ambiguous |= (alive_six[:, None, word] & alive_nine[None, :, word]) != 0
+    six, nine = np.nonzero(~ambiguous)
+    return np.hstack([sixes[six], nines[nine]])
+
+
+@cache
+def _agreement(classifier: int) -> NDArray[np.uint64]:
+    """Turn a function into bits (81, words): on which inputs each other function agrees with it."""
+    table = classifiers()
+    rivals = np.delete(table, classifier, axis=0)
+    return _pack((rivals == table[classifier]).T)
+
+
+def _pack(bits: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    """Turn rows of bits into rows of 64-bit words, padded with zeros."""
+    padded = np.pad(bits, ((0, 0), (0, -bits.shape[1] % 64)))
+    return np.ascontiguousarray(np.packbits(padded, axis=1)).view(np.uint64)
+
+
+def _pairs(codes: IntArray) -> IntArray:
+    """Turn codes into all pairs of two different ones, in lexicographic order."""
+    first, second = np.triu_indices(len(codes), k=1)
+    return np.stack([codes[first], codes[second]], axis=1)
+
+
+def _most_typical(quartets: IntArray, table: IntArray) -> IntArray:
+    """Turn quartets into the one whose rarest inputs are most frequent (rule 3)."""
+    shares = np.hstack([table[0][quartets[:, :2]], table[1][quartets[:, 2:]]])
+    shares.sort(axis=1)
+    # lexsort's last key counts first: ascending shares, larger preferred, then smaller codes.
+    keys = [*quartets.T[::-1], *(-shares.T[::-1])]
+    best: IntArray = quartets[np.lexsort(keys)[0]]
+    return best
+
+
+def _selection(
+    counts: IntArray,
+    labels: IntArray,
+    thresholds: Thresholds,
+    codes: IntArray,
+    parameters: Parameters,
+) -> Selection:
+    """Turn the chosen thresholds, codes and function into the record of the choice."""
+    six, nine = CLASSES
+    quartet_labels = (six, six, nine, nine)
+    inputs = normalise(counts, thresholds)
+    all_codes = encode_inputs(inputs)
+    indices = tuple(
+        int(np.flatnonzero((all_codes == code) & (labels == label))[0])
+        for code, label in zip(codes, quartet_labels, strict=True)
+    )
+    return Selection(
+        thresholds=thresholds,
+        inputs=tuple(tuple(int(value) for value in INPUTS[code]) for code in codes),
+        labels=quartet_labels,
+        indices=indices,
+        parameters=parameters,
+        correct=int((predict(parameters, inputs) == labels).sum()),
+        total=len(labels),
+        distinct_inputs=len(np.unique(all_codes)),
+    )

@@ -1,0 +1,6 @@
+"""Solvers: one file each, registered by name. ``run.solve`` is the door for all of them."""
+
+from __future__ import annotations
+
+from isinglearn.solvers import annealing as annealing
+from isinglearn.solvers import brute as brute
