@@ -12,9 +12,12 @@ ARGS =
 USE = $(VENV)/.installed
 DEV = $(VENV)/.installed-dev
 
+# "venv" when there is no environment, or when the interpreter it links to has gone.
+MISSING := $(shell test -x $(BIN)/python || echo venv)
+
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test setup lint types bench clean
+.PHONY: help demo test setup lint types bench clean venv
 
 help:
 	@echo 'make demo    install and run the demonstration'
@@ -54,29 +57,24 @@ clean:
 	@find . \( -path ./.git -o -path ./$(VENV) \) -prune -o \
 	    -type d -name __pycache__ -prune -exec rm -rf {} +
 
-$(USE): pyproject.toml $(VENV)/pyvenv.cfg
+$(USE): pyproject.toml $(MISSING)
 	@echo 'Installing isinglearn into $(VENV) (once; it may take some minutes)'
 	@$(PIP) install --editable .
 	@touch $@
 
 # A development installation is also one for use.
-$(DEV): pyproject.toml $(VENV)/pyvenv.cfg
+$(DEV): pyproject.toml $(MISSING)
 	@echo 'Installing isinglearn with its development tools into $(VENV) (once; it may take some minutes)'
 	@$(PIP) install --editable '.[dev]'
 	@touch $(USE) $@
 
-# The interpreter is a link and shows the date of what it links to; this file shows that of the venv.
-$(VENV)/pyvenv.cfg: $(BIN)/python
-	@touch $@
-
-# Missing also when the interpreter it links to has gone.
-$(BIN)/python:
+venv:
 	@command -v $(PYTHON) >/dev/null 2>&1 || { \
 	    echo 'error: $(PYTHON) not found; isinglearn needs Python 3.11 or newer.' >&2; \
 	    echo 'Install it, or name another one: make PYTHON=/path/to/python3' >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	    echo "error: isinglearn needs Python 3.11 or newer; $(PYTHON) is `$(PYTHON) -V 2>&1`." >&2; \
 	    echo 'Name a newer one: make PYTHON=python3.12' >&2; exit 1; }
-	@$(PYTHON) -m venv --clear $(VENV) || { \
+	@$(PYTHON) -m venv --clear $(VENV) || { rm -f $(BIN)/python; \
 	    echo 'error: $(PYTHON) could not create $(VENV).' >&2; \
 	    echo 'On Debian and Ubuntu the package python3-venv is needed.' >&2; exit 1; }

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from isinglearn.lowering.pipeline import compile as compile
     from isinglearn.solvers.run import Run as Run
     from isinglearn.solvers.run import solve as solve
-    from isinglearn.verify import verify as verify
 
 __version__ = "0.1.0"
 
@@ -25,7 +24,6 @@ _PUBLIC = {
     "spin_budget": "isinglearn.lowering.budget",
     "solve": "isinglearn.solvers.run",
     "Run": "isinglearn.solvers.run",
-    "verify": "isinglearn.verify",
     "quantise": "isinglearn.data",
     "IsingLearnError": "isinglearn.errors",
     "nn": "isinglearn.nn",
@@ -41,7 +39,6 @@ __all__ = [
     "quantise",
     "solve",
     "spin_budget",
-    "verify",
 ]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from isinglearn.errors import DataError
+from isinglearn.errors import DataError, check_count
 from isinglearn.problem.encodings import IntArray, bit_count
 from isinglearn.problem.polynomial import check_overflow
 
@@ -46,7 +46,7 @@ class Dataset:
         label_scale: int = 1,
     ) -> Dataset:
         """Turn arrays into a checked dataset; every broken rule is an error naming the argument."""
-        inputs = _integers(_matrix(X, "X"), "X", "quantise the features first: isinglearn.quantise")
+        inputs = _integers(_matrix(X, "X"), "X")
         labels = _labels(_matrix(y, "y"), label_scale)
         if len(inputs) != len(labels):
             raise DataError(
@@ -71,8 +71,15 @@ class Dataset:
         """Equal samples (input and label) once, with their weights added; order of first appearance."""
         rows = np.concatenate([self.X, self.y], axis=1)
         first, inverse = first_appearances(rows)
-        weights = np.bincount(inverse, self.weights.astype(np.float64), len(first))
-        return Dataset(self.X[first], self.y[first], weights.astype(np.int64), self.label_scale)
+        weights = sum_by(inverse, self.weights, len(first))
+        return Dataset(self.X[first], self.y[first], weights, self.label_scale)
+
+
+def sum_by(group: IntArray, values: IntArray, count: int) -> IntArray:
+    """Turn values into exact sums over their groups ``0..count - 1``."""
+    sums = np.zeros(count, dtype=np.int64)
+    np.add.at(sums, group, values)
+    return sums
 
 
 def first_appearances(rows: NDArray[Any]) -> tuple[IntArray, IntArray]:
@@ -84,10 +91,13 @@ def first_appearances(rows: NDArray[Any]) -> tuple[IntArray, IntArray]:
     return index[order], rank[inverse.ravel()]
 
 
-def _matrix(values: ArrayLike, name: str) -> NDArray[np.float64]:
+def _matrix(values: ArrayLike, name: str) -> NDArray[Any]:
+    """Turn values into a finite two-dimensional array: int64 where they are integers, else float64."""
     try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+        array = np.asarray(values)
+        if array.dtype.kind not in "iu":
+            array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
         raise DataError(
             "the values are not numbers",
             where=name,
@@ -105,74 +115,62 @@ def _matrix(values: ArrayLike, name: str) -> NDArray[np.float64]:
             received=f"shape {array.shape}",
             remedy="reshape(-1, 1) turns one feature into a column",
         )
-    bad = ~np.isfinite(array)
-    if bad.any():
-        row, column = np.argwhere(bad)[0]
-        raise DataError(
-            "a value is not finite",
-            where=f"{name}[{row}, {column}]",
-            rule="finite numbers only",
-            received=array[row, column],
-            remedy="drop or fill the missing values",
-        )
+    _refuse(~np.isfinite(array), array, name, "is not finite", "finite numbers only", _FILL)
     return array
 
 
-def _integers(array: NDArray[np.float64], name: str, remedy: str) -> IntArray:
-    off = array != np.rint(array)
-    if off.any():
-        row, column = np.argwhere(off)[0]
+_FILL = "drop or fill the missing values"
+
+
+def _refuse(
+    bad: NDArray[np.bool_], array: NDArray[Any], name: str, what: str, rule: str, remedy: str
+) -> None:
+    """Raise for the first bad value, naming its place."""
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
         raise DataError(
-            "a value is not an integer",
+            f"a value {what}",
             where=f"{name}[{row}, {column}]",
-            rule="integers only",
+            rule=rule,
             received=array[row, column],
             remedy=remedy,
         )
-    check_overflow(float(np.abs(array).max(initial=0.0)), name)
+
+
+def _integers(array: NDArray[Any], name: str) -> IntArray:
+    if array.dtype.kind == "f":
+        remedy = "quantise the features first: isinglearn.quantise"
+        _refuse(array != np.rint(array), array, name, "is not an integer", "integers only", remedy)
+        # Floats beyond this have already lost their last digits.
+        large, rule = np.abs(array) > 2.0**53, "floats up to 2^53, or an integer array"
+        _refuse(large, array, name, "is too large to be exact", rule, "pass integers")
+    check_overflow(float(np.abs(array.astype(np.float64)).max(initial=0.0)), name)
     return array.astype(np.int64)
 
 
-def _labels(array: NDArray[np.float64], label_scale: int) -> IntArray:
-    if not isinstance(label_scale, int | np.integer) or label_scale < 1:
-        raise DataError(
-            "the label grid is not valid",
-            where="label_scale",
-            rule="a whole number of at least 1",
-            received=label_scale,
-            remedy="use 1 for labels -1, 0 and +1",
-        )
-    outside = np.abs(array) > 1
-    if outside.any():
-        row, column = np.argwhere(outside)[0]
-        raise DataError(
-            "a label lies outside [-1, 1]",
-            where=f"y[{row}, {column}]",
-            rule="-1 <= y <= 1, as the paper scales them",
-            received=array[row, column],
-            remedy="map classes to -1 and +1, or divide by the largest label",
-        )
-    return _integers(
-        array * label_scale,
+def _labels(array: NDArray[Any], label_scale: int) -> IntArray:
+    check_count(label_scale, "label_scale", error=DataError)
+    rule = "-1 <= y <= 1, as the paper scales them"
+    remedy = "map classes to -1 and +1, or divide by the largest label"
+    _refuse(np.abs(array) > 1, array, "y", "lies outside [-1, 1]", rule, remedy)
+    numerators = np.rint(array * float(label_scale))
+    # On the grid means: the closest float to a multiple, so that 0.07 is 7/100.
+    _refuse(
+        numerators / label_scale != array,
+        array,
         "y",
-        f"labels must be multiples of 1/label_scale = 1/{label_scale}: round them or raise label_scale",
+        "is not on the label grid",
+        f"multiples of 1/label_scale = 1/{label_scale}",
+        "round the labels or raise label_scale",
     )
+    return numerators.astype(np.int64)
 
 
 def _weights(sample_weight: ArrayLike | None, count: int) -> IntArray:
     if sample_weight is None:
         return np.ones(count, dtype=np.int64)
     given = list(np.asarray(sample_weight, dtype=object).ravel())
-    try:
-        fractions = [Fraction(value) for value in given]
-    except (TypeError, ValueError, OverflowError) as error:
-        raise DataError(
-            "a sample weight is not a finite number",
-            where="sample_weight",
-            rule="finite numbers",
-            received=str(error),
-            remedy="replace missing weights",
-        ) from error
+    fractions = [_fraction(value) for value in given]
     if len(given) != count or min(fractions) < 0 or not any(fractions):
         raise DataError(
             "the sample weights do not fit",
@@ -181,12 +179,33 @@ def _weights(sample_weight: ArrayLike | None, count: int) -> IntArray:
             received=f"{len(given)} numbers, smallest {min(given, default=None)}",
             remedy="give one weight per row of X",
         )
-    # Exact: floats are fractions too; all are brought to one denominator and divided by the gcd.
+    # Exact: all are brought to one denominator and divided by the gcd.
     denominator = lcm(*(value.denominator for value in fractions))
     whole = [int(value * denominator) for value in fractions]
     divisor = gcd(*whole)
-    check_overflow(float(sum(whole) // divisor), "sample_weight")
+    check_overflow(_as_float(sum(whole) // divisor), "sample_weight")
     return np.array([value // divisor for value in whole], dtype=np.int64)
+
+
+def _fraction(value: Any) -> Fraction:
+    """A weight as a fraction; a float counts as the decimal it prints as, so 0.1 is 1/10."""
+    try:
+        if isinstance(value, float | np.floating):
+            return Fraction(repr(float(value)))
+        return Fraction(int(value) if isinstance(value, np.integer) else value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise DataError(
+            "a sample weight is not a finite number",
+            where="sample_weight",
+            rule="finite numbers",
+            received=repr(value),
+            remedy="replace missing weights",
+        ) from error
+
+
+def _as_float(value: int) -> float:
+    """A float of any integer, infinity where it does not fit."""
+    return float(value) if value.bit_length() < 1000 else float("inf")
 
 
 def quantise(
@@ -200,17 +219,34 @@ def quantise(
 
     Pass ``low`` and ``high`` of the training data to quantise new data alike; values outside are clipped.
     """
-    array = _matrix(X, "X")
-    if not isinstance(input_bits, int | np.integer) or not 0 <= input_bits <= 30:
+    array = _matrix(X, "X").astype(np.float64)
+    check_count(input_bits, "input_bits", 0, 30, DataError)
+    lowest = _edge(low, array.min(axis=0), "low")
+    highest = _edge(high, array.max(axis=0), "high")
+    if (lowest > highest).any():
         raise DataError(
-            "the bit width is not valid",
-            where="input_bits",
-            rule="a whole number from 0 to 30",
-            received=input_bits,
-            remedy="4 gives the integers -16 to 16",
+            "a feature's range is empty",
+            where="low, high",
+            rule="low <= high for every feature",
+            received=f"low {lowest}, high {highest}",
+            remedy="swap them",
         )
-    lowest = array.min(axis=0) if low is None else np.asarray(low, dtype=np.float64)
-    highest = array.max(axis=0) if high is None else np.asarray(high, dtype=np.float64)
     span = np.where(highest > lowest, highest - lowest, 1.0)
     unit = np.clip((array - lowest) / span, 0.0, 1.0)
     return np.rint((2.0 * unit - 1.0) * 2**input_bits).astype(np.int64)
+
+
+def _edge(given: ArrayLike | None, default: NDArray[np.float64], name: str) -> NDArray[np.float64]:
+    """One end of the features' ranges: as given, or as the data has it."""
+    if given is None:
+        return default
+    edge = np.asarray(given, dtype=np.float64)
+    if edge.shape not in ((), default.shape) or not np.isfinite(edge).all():
+        raise DataError(
+            "the ends of the features' ranges do not fit",
+            where=name,
+            rule=f"one finite number, or {len(default)}, one per feature",
+            received=given,
+            remedy="pass the minimum and maximum of the training data",
+        )
+    return np.broadcast_to(edge, default.shape)

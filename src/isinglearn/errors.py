@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from numbers import Integral
 
 
 class IsingLearnError(Exception):
@@ -40,8 +41,8 @@ class IsingLearnError(Exception):
         if received is not None:
             parts.append(f"Received: {received}.")
         if remedy:
-            parts.append(f"Remedy: {remedy}.")
-        super().__init__(" ".join(part if part.endswith(".") else f"{part}." for part in parts))
+            parts.append(f"Remedy: {remedy}")
+        super().__init__(" ".join(p if p.endswith((".", "?")) else f"{p}." for p in parts))
 
 
 class DataError(IsingLearnError, ValueError):
@@ -66,6 +67,26 @@ class MemoryRefused(IsingLearnError, MemoryError):
 
 class SolverError(IsingLearnError, RuntimeError):
     """A solver cannot take the problem, or returned something unusable."""
+
+
+def check_count(
+    value: object,
+    where: str,
+    least: int = 1,
+    most: int = 2**31 - 1,
+    error: type[IsingLearnError] = OptionError,
+) -> int:
+    """Turn a value into itself if it is a whole number within limits, else into an error."""
+    whole = int(value) if isinstance(value, Integral) else None
+    if whole is not None and least <= whole <= most:
+        return whole
+    raise error(
+        "this is not a whole number in its limits",
+        where=where,
+        rule=f"a whole number from {least} to {most}",
+        received=repr(value),
+        remedy="give a number in that range",
+    )
 
 
 def check_choice(value: str, choices: Iterable[str], where: str) -> str:

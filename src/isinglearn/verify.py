@@ -8,6 +8,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike
 
+from isinglearn.decode import decode_vectors
+from isinglearn.errors import SolverError
 from isinglearn.lowering.pipeline import Problem
 from isinglearn.nn.module import Parameters
 from isinglearn.problem.encodings import IntArray
@@ -22,6 +24,8 @@ class Verdict:
     ----------
     violations
         Names of the penalties and products that the bits break.
+    decodes
+        Whether the bits decode to the parameters given.
     claimed_energy, recomputed_energy
         As reported by the solver, and as ``x Q x + offset`` summed anew, entry by entry.
     loss_from_bits
@@ -31,6 +35,7 @@ class Verdict:
     """
 
     violations: tuple[str, ...]
+    decodes: bool
     claimed_energy: int | None
     recomputed_energy: int | None
     loss_from_bits: Fraction | None
@@ -41,7 +46,8 @@ class Verdict:
         """Whether the bits are a network's bits and every figure agrees."""
         return (
             not self.violations
-            and self.claimed_energy == self.recomputed_energy
+            and self.decodes
+            and self.claimed_energy in (None, self.recomputed_energy)
             and self.loss_from_bits in (None, self.loss_from_forward)
         )
 
@@ -62,12 +68,23 @@ def verify(
     """Turn a network, and the QUBO bits it came from if any, into a verdict."""
     true = forward_loss(problem, parameters)
     if bits is None:
-        return Verdict((), None, None, None, true)
+        return Verdict((), True, None, None, None, true)
     assignment = np.asarray(bits, dtype=np.int64).ravel()
     qubo = problem.qubo
+    if len(assignment) != qubo.num_variables or not np.isin(assignment, (0, 1)).all():
+        raise SolverError(
+            "these are no bits of this QUBO",
+            where="verify(bits)",
+            rule=f"{qubo.num_variables} values, each 0 or 1",
+            received=f"{len(assignment)} values",
+            remedy="pass one row of run.result.bits",
+        )
+    decoded = problem.parameters(decode_vectors(problem, qubo, assignment)[0])
+    same = all(np.array_equal(decoded[name], parameters[name]) for name in decoded)
     objective = sum(int((part.values(assignment) @ part.weights)[0]) for part in qubo.objective)
     return Verdict(
         tuple(qubo.violations(assignment)),
+        same,
         claimed_energy,
         _energy(qubo, assignment),
         Fraction(objective, qubo.scale),

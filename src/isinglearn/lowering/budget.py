@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from isinglearn.data import Dataset
 from isinglearn.errors import OptionError
 from isinglearn.lowering.options import Options
+from isinglearn.lowering.orders import choose_order
 from isinglearn.lowering.pipeline import Problem
 from isinglearn.lowering.signs import slack_bits
 from isinglearn.lowering.to_hubo import to_hubo
@@ -199,7 +200,9 @@ def _worst_case(shape: Shape) -> dict[str, int]:
     result["bias"] = result.get("bias", 0) + m * weight_bits
     result["activation"] = N * (L - 1) * H
     result["slack"] = result.get("slack", 0) + N * (L - 2) * H * middle_slack
-    result["product"] = N * (L - 2) * H * H + N * pairs + m * weight_bits**2 * (pairs + H)
+    # The output: products first, or pairs of activations and of weight bits after squaring.
+    outputs = min(N * m * H * weight_bits, N * pairs + m * weight_bits**2 * (pairs + H))
+    result["product"] = N * (L - 2) * H * H + outputs
     return {role: count for role, count in result.items() if count}
 
 
@@ -215,7 +218,8 @@ def _exact(net: Sequential, X: ArrayLike, options: dict[str, Any]) -> Budget:
     bits = net.input_bits if net.input_bits is not None else data.input_bits
     network = net.resolved(bits)
     compact = Problem(network, data, MSE(), Options(**options))
-    qubo = to_qubo(to_hubo(compact.qcbo, compact.options, None), compact.options, None)
+    hubo = to_hubo(compact.qcbo, compact.options, None)
+    qubo = to_qubo(hubo, choose_order(hubo, compact.options), compact.options, None)
     paper = Problem(network, data, MSE(), Options("paper"))
     counts: dict[str, int] = {}
     for block in paper.qcbo.variables.blocks:

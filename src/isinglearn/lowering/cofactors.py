@@ -7,7 +7,7 @@ from numba import njit
 
 from isinglearn.lowering.reduction import Reduction
 from isinglearn.problem.encodings import IntArray
-from isinglearn.problem.polynomial import Monomials, PolynomialRows, check_overflow
+from isinglearn.problem.polynomial import Monomials, PolynomialRows, check_overflow, stack_rows
 
 # Components of at most this many bits are enumerated; larger ones are bounded term by term.
 ENUMERATED_BITS = 10
@@ -32,6 +32,8 @@ def cofactor_bounds(
 
 def cofactors(reduction: Reduction, terms: Monomials, coefficients: IntArray) -> PolynomialRows:
     """Turn a reduction into the polynomial that each product was introduced into."""
+    if not len(reduction.left):
+        return stack_rows([])
     current = terms.copy()
     first = reduction.first_product
     rows, monomials, values = [], [], []

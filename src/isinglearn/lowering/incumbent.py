@@ -8,6 +8,7 @@ same data gives the same bytes on any machine.
 from __future__ import annotations
 
 from collections.abc import Callable
+from random import Random
 
 import numpy as np
 
@@ -16,43 +17,52 @@ from isinglearn.problem.encodings import IntArray
 # Starts, and how many (sample, network) evaluations all of them may take together: about a second.
 STARTS = 40
 EVALUATIONS = 1 << 23
+# Values of one parameter that are tried in one step.
+MOST_VALUES = 1 << 10
 
 Score = Callable[[IntArray], IntArray]
 
 
-def find_incumbent(
-    domains: list[IntArray], score: Score, samples: int, start: IntArray
-) -> IntArray:
+def find_incumbent(domains: list[range], score: Score, samples: int, start: IntArray) -> IntArray:
     """Turn the parameters' value sets and a score (batch of vectors to losses) into a good vector."""
-    rng = np.random.default_rng(0)
-    descent = _Descent(domains, score, samples)
+    # Python's generator: its stream for a seed is guaranteed, so compiled bytes never depend on versions.
+    rng = Random(0)
+    descent = Descent(domains, score, samples)
     best, best_loss = descent.run(start, rng)
     for _ in range(STARTS - 1):
         if best_loss == 0 or descent.left <= 0:
             break
-        random = np.array([rng.choice(values) for values in domains])
+        random = np.array([values[int(rng.random() * len(values))] for values in domains])
         vector, loss = descent.run(random, rng)
         if loss < best_loss:
             best, best_loss = vector, loss
     return best
 
 
-class _Descent:
+def candidates(values: range) -> IntArray:
+    """The values to try: all, or evenly spaced ones with both ends where there are very many."""
+    if len(values) <= MOST_VALUES:
+        return np.array(values, dtype=np.int64)
+    places = [i * (len(values) - 1) // (MOST_VALUES - 1) for i in range(MOST_VALUES)]
+    return np.array([values[place] for place in places], dtype=np.int64)
+
+
+class Descent:
     """Best value of one parameter after the other until none improves, within a common budget."""
 
-    def __init__(self, domains: list[IntArray], score: Score, samples: int) -> None:
-        self.domains = domains
+    def __init__(self, domains: list[range], score: Score, samples: int) -> None:
+        self.domains = [candidates(values) for values in domains]
         self.score = score
         self.samples = samples
         self.left = EVALUATIONS
 
-    def run(self, vector: IntArray, rng: np.random.Generator) -> tuple[IntArray, int]:
+    def run(self, vector: IntArray, rng: Random) -> tuple[IntArray, int]:
         """Turn a start into a local optimum and its loss."""
         loss = int(self.score(vector[None])[0])
         improved = True
         while improved and self.left > 0 and loss > 0:
             improved = False
-            for place in rng.permutation(len(self.domains)):
+            for place in np.argsort([rng.random() for _ in self.domains]):
                 values = self.domains[place]
                 trials = np.repeat(vector[None], len(values), axis=0)
                 trials[:, place] = values

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from isinglearn.errors import OptionError, check_choice
+from isinglearn.errors import check_choice, check_count
 
 FORMULATIONS = ("compact", "paper")
-ORDERS = ("mixed", "square", "product")
+ORDERS = ("auto", "mixed", "square", "product")
 SIGNS = ("auto", "slack", "threshold")
 
 
@@ -22,8 +22,8 @@ class Options:
         ``compact``: fewest spins; ``paper``: appendix C and D to the letter.
     order
         ``square``: square all rows, then reduce; ``product``: give all products their bits, then square;
-        ``mixed``: products first in penalties, square first in the objective. The paper form is always
-        ``square``.
+        ``mixed``: products first in penalties, square first in the objective; ``auto``: ``mixed`` or
+        ``product``, whichever needs fewer spins. The paper form is always ``square``.
     signs
         How sign units of the compact form are written: ``slack`` (two's complement), ``threshold``
         (one bit per distinct behaviour), or ``auto``, the smaller.
@@ -34,7 +34,7 @@ class Options:
     """
 
     formulation: str = "compact"
-    order: str = "mixed"
+    order: str = "auto"
     signs: str = "auto"
     box: bool = False
     penalty: int | None = None
@@ -48,14 +48,8 @@ class Options:
             object.__setattr__(self, "order", "square")
         for name in ("penalty", "product_weight"):
             value = getattr(self, name)
-            if value is not None and (not isinstance(value, int) or value < 1):
-                raise OptionError(
-                    "a penalty weight must be positive",
-                    where=name,
-                    rule="a whole number of at least 1, or None for a certified weight",
-                    received=value,
-                    remedy="leave it out",
-                )
+            if value is not None:
+                object.__setattr__(self, name, check_count(value, name, 1, 2**61))
 
     @property
     def paper(self) -> bool:

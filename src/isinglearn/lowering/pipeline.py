@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from isinglearn.data import Dataset
-from isinglearn.errors import DataError, NetworkError
-from isinglearn.lowering.incumbent import find_incumbent
+from isinglearn.errors import DataError, NetworkError, OptionError, check_count
+from isinglearn.lowering.incumbent import candidates, find_incumbent
 from isinglearn.lowering.memory import check_memory
 from isinglearn.lowering.options import Options
+from isinglearn.lowering.orders import Order, choose_order
 from isinglearn.lowering.penalties import Certificate
 from isinglearn.lowering.tighten import tighten
 from isinglearn.lowering.to_hubo import to_hubo
@@ -36,7 +37,7 @@ def compile(
     loss: MSE | None = None,
     formulation: str = "compact",
     *,
-    order: str = "mixed",
+    order: str = "auto",
     signs: str = "auto",
     box: bool = False,
     sample_weight: ArrayLike | None = None,
@@ -59,8 +60,9 @@ def compile(
     formulation
         ``"compact"`` (fewest spins) or ``"paper"`` (appendices C and D to the letter).
     order
-        ``"square"``: square first, then reduce; ``"product"``: products first, smaller weights; ``"mixed"``:
-        products first in penalties, square first in the objective, fewest spins.
+        ``"square"``: square first, then reduce; ``"product"``: products first, smaller weights;
+        ``"mixed"``: products first in penalties, square first in the objective; ``"auto"``: ``mixed`` or
+        ``product``, whichever needs fewer spins.
     signs
         ``"auto"``, ``"slack"`` or ``"threshold"``: how sign units of the compact form are written.
     box
@@ -77,12 +79,40 @@ def compile(
         A known good network: the better it is, the smaller the certified weights.
     """
     options = Options(formulation, order, signs, box, penalty, product_weight)
+    _check_types(net, loss)
+    if input_bits is not None:
+        check_count(input_bits, "input_bits", 0, 61, DataError)
     data = Dataset.of(X, y, sample_weight=sample_weight, label_scale=label_scale)
     bits = next(b for b in (input_bits, net.input_bits, data.input_bits) if b is not None)
     _check_fit(net, data, bits)
     network = net.resolved(bits)
+    if not any(spec.free.any() for spec in network.parameters.values()):
+        raise NetworkError(
+            "there is nothing to train",
+            where="net",
+            rule="at least one parameter that is not frozen",
+            received=f"{network} with every parameter frozen",
+            remedy="call net.forward to evaluate it, or free a parameter",
+        )
+    chosen = loss or MSE()
+    chosen.check_reach(data, network.reach(float(2**bits)), network.output_scale)
     check_memory(network, data, options)
-    return Problem(network, data, loss or MSE(), options, incumbent)
+    return Problem(network, data, chosen, options, incumbent)
+
+
+def _check_types(net: object, loss: object) -> None:
+    for name, value, kind, remedy in (
+        ("net", net, Sequential, "build one with nn.Sequential(...)"),
+        ("loss", loss or MSE(), MSE, "pass nn.MSE()"),
+    ):
+        if not isinstance(value, kind):
+            raise OptionError(
+                "this is of the wrong kind",
+                where=name,
+                rule=f"an nn.{kind.__name__}",
+                received=repr(value),
+                remedy=remedy,
+            )
 
 
 def _check_fit(net: Sequential, data: Dataset, bits: int) -> None:
@@ -168,10 +198,15 @@ class Problem:
 
     @cached_property
     def qubo(self) -> QUBO:
-        """Pass 5: degree two."""
+        """Pass 5: degree two, in the order ``self.order``."""
         from isinglearn.lowering.to_qubo import to_qubo
 
-        return to_qubo(self.hubo, self.options, self.certificate)
+        return to_qubo(self.hubo, self.order, self.options, self.certificate)
+
+    @cached_property
+    def order(self) -> Order:
+        """Which products get their bits before squaring: the option, or the smaller of two."""
+        return choose_order(self.hubo, self.options)
 
     def summary(self) -> Summary:
         """Spins by role, couplers, coefficient range, weights and their proofs; prints as a table."""
@@ -182,10 +217,10 @@ class Problem:
     # -- parameters --------------------------------------------------------------------------------
 
     @cached_property
-    def free_domains(self) -> list[IntArray]:
+    def free_domains(self) -> list[range]:
         """Value set of every free parameter, in the order of the QCBO's first variables."""
         return [
-            spec.domain.values
+            spec.domain.numerators
             for spec in self.network.parameters.values()
             for _ in range(int(spec.free.sum()))
         ]
@@ -284,14 +319,19 @@ class Problem:
             )
         return vector, int(self.qcbo.energy(values)[0])
 
+    @cached_property
+    def used_domains(self) -> list[range]:
+        """Value set of every free parameter, cut to the values that can matter."""
+        lo, hi = self.qcbo.variables.lo.tolist(), self.qcbo.variables.hi.tolist()
+        return [range(lo[i], hi[i] + 1, values.step) for i, values in enumerate(self.free_domains)]
+
     def _search(self) -> IntArray:
-        table = self.qcbo.variables
-        domains = [
-            values[(values >= table.lo[i]) & (values <= table.hi[i])]
-            for i, values in enumerate(self.free_domains)
-        ]
+        domains = self.used_domains
         # Smallest magnitudes: every form can express sums near 0.
-        start = np.array([values[np.argmin(np.abs(values))] for values in domains])
+        start = np.array([min(values, key=abs, default=0) for values in map(candidates, domains)])
         if self._given_incumbent is not None:
-            start = self.vector(self._given_incumbent)
+            # A bias beyond the range that matters behaves like the end of that range.
+            table, count = self.qcbo.variables, len(domains)
+            given = self.vector(self._given_incumbent)
+            start = np.clip(given, table.lo[:count], table.hi[:count])
         return find_incumbent(domains, self.scores, len(self._merged), start)

@@ -66,7 +66,8 @@ def _costs(
     slack = parameters + int(slack_bits(*_span(qcbo, constraint)).sum()) + count
     # Product first every activation meets every bit of its partners; squared first the partners meet
     # each other once for all samples, and only pairs of activations remain per sample.
-    per_activation = partner_bits if order == "product" else (fan_in - 1) / 2
+    by_order = {"product": partner_bits, "square": (fan_in - 1) / 2, "mixed": (fan_in - 1) / 2}
+    per_activation = by_order.get(order, min(by_order.values()))
     return {
         "slack": round(slack + per_activation * count),
         "threshold": round(unit_bits + distinct + per_activation * distinct),

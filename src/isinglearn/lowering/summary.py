@@ -108,7 +108,7 @@ def summarise(problem: Problem) -> Summary:
     largest = int(varying.max(initial=0))
     return Summary(
         problem.options.formulation,
-        problem.options.order,
+        problem.order,
         problem.qcbo.num_bits,
         problem.hubo.num_variables,
         qubo.num_variables,

@@ -80,7 +80,8 @@ def find_units(constraint: Constraint, variables: VariableTable) -> list[Unit] |
     if (variables.samples[used] >= 0).any():
         return None
     dense = matrix[:, used]
-    _, component = connected_components(dense.T @ dense, directed=False)
+    # Absolute values: with signs two variables that share rows could cancel out.
+    _, component = connected_components(abs(dense).T @ abs(dense), directed=False)
     units = []
     for which in range(component.max(initial=-1) + 1):
         members = np.flatnonzero(component == which)
@@ -93,10 +94,10 @@ def find_units(constraint: Constraint, variables: VariableTable) -> list[Unit] |
     return units
 
 
-def _values(variables: VariableTable, index: int) -> IntArray:
+def _values(variables: VariableTable, index: int) -> range:
     which = int(np.searchsorted(variables.starts, index, side="right")) - 1
     step = 2 if variables.blocks[which].encoding == "spin" else 1
-    return np.arange(variables.lo[index], variables.hi[index] + 1, step, dtype=np.int64)
+    return range(int(variables.lo[index]), int(variables.hi[index]) + 1, step)
 
 
 def _unit(
@@ -107,15 +108,18 @@ def _unit(
     variables: VariableTable,
 ) -> Unit | None:
     """Split the variables into threshold and settings, enumerate the settings, find the levels."""
-    sizes = np.array([len(_values(variables, int(i))) for i in members])
-    constant = (matrix == matrix[:1]).all(axis=0) & (matrix[0] > 0)
+    values = [_values(variables, int(i)) for i in members]
+    sizes = np.array([len(own) for own in values])
+    # A threshold takes every integer of its range, which a spin does not.
+    whole = np.array([own.step == 1 for own in values])
+    constant = (matrix == matrix[:1]).all(axis=0) & (matrix[0] > 0) & whole
     bias = -1
     if constant.any():
         bias = int(np.argmax(np.where(constant, sizes, -1)))
     others = np.array([i for i in range(len(members)) if i != bias], dtype=np.int64)
     if float(np.prod(sizes[others], dtype=np.float64)) > MAX_SETTINGS:
         return None
-    axes = [_values(variables, int(members[i])) for i in others]
+    axes = [np.array(values[i]) for i in others]
     mesh = np.meshgrid(*axes, indexing="ij") if axes else []
     settings = np.stack([m.ravel() for m in mesh], axis=1) if axes else np.zeros((1, 0), np.int64)
     rest = settings @ matrix[:, others].T + offsets

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isinglearn.data import Dataset, first_appearances
+from isinglearn.data import Dataset, first_appearances, sum_by
 from isinglearn.lowering.builder import Builder, Expression
 from isinglearn.nn.losses import MSE
 from isinglearn.nn.module import Sequential
@@ -64,7 +64,7 @@ def to_qcbo(
     lo = values.lo.reshape(-1, outputs)[which]
     hi = values.hi.reshape(-1, outputs)[which]
     each = loss.worst(data, lo, hi, values.scale)
-    worst = np.bincount(which, each.astype(np.float64), len(inputs)).astype(np.int64)
+    worst = sum_by(which, each, len(inputs))
     qcbo = builder.build(loss.scale(data, values.scale))
     reach = int(values.lo.min()), int(values.hi.max())
     return Training(qcbo, samples, worst, values.scale, reach)

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from isinglearn.lowering.cofactors import cofactor_bounds
 from isinglearn.lowering.options import Options
+from isinglearn.lowering.orders import Order
 from isinglearn.lowering.penalties import Certificate, product_proof, user_weights
 from isinglearn.lowering.reduction import Reduction, reduce_monomials
 from isinglearn.problem.encodings import IntArray
@@ -30,11 +31,11 @@ from isinglearn.problem.polynomial import Monomials, PolynomialRows, term_order
 from isinglearn.problem.variables import Block, bit_block
 
 
-def to_qubo(hubo: HUBO, options: Options, certificate: Certificate | None) -> QUBO:
-    """Turn the form of any degree into one of degree two, in the order ``options.order``."""
+def to_qubo(hubo: HUBO, order: Order, options: Options, certificate: Certificate | None) -> QUBO:
+    """Turn the form of any degree into one of degree two, in the given order."""
     state = _State([*hubo.objective, *hubo.penalties], hubo.variables.samples)
-    if options.order != "square":
-        first = 0 if options.order == "product" else len(hubo.objective)
+    if order != "square":
+        first = 0 if order == "product" else len(hubo.objective)
         samples = state.products_in_rows(first)
         state.weigh(_stage_weights(options, certificate, samples))
     state.expand()

@@ -26,6 +26,10 @@ class Sign(Module):
         """Signs are whole numbers."""
         return 1
 
+    def reach(self, incoming: float, scale: int) -> float:
+        """Signs have magnitude 1."""
+        return 1.0
+
     def forward(self, parameters: Mapping[str, IntArray], values: IntArray, scale: int) -> IntArray:
         """+1 or -1."""
         return np.where(values >= 0, 1, -1)

@@ -34,10 +34,20 @@ class Domain:
             )
 
     @property
+    def numerators(self) -> range:
+        """All numerators, ascending, without listing them."""
+        return range(self.lo, self.hi + 1, 2 if self.encoding == "spin" else 1)
+
+    @property
     def values(self) -> IntArray:
-        """All numerators, ascending."""
-        step = 2 if self.encoding == "spin" else 1
-        return np.arange(self.lo, self.hi + 1, step, dtype=np.int64)
+        """All numerators as an array."""
+        return np.array(self.numerators, dtype=np.int64)
+
+    def contains(self, numerators: IntArray) -> bool:
+        """Whether all these numerators belong to the domain."""
+        step = self.numerators.step
+        inside = (numerators >= self.lo) & (numerators <= self.hi)
+        return bool((inside & ((numerators - self.lo) % step == 0)).all())
 
     def snap(self, numerators: IntArray) -> IntArray:
         """Turn any integers into the nearest numerators of the domain (0 becomes +1 for spins)."""

@@ -124,6 +124,12 @@ class Linear(Module):
         product = self.weight.denominator * incoming
         return math.lcm(product, self.bias.denominator) if self.use_bias else product
 
+    def reach(self, incoming: float, scale: int) -> float:
+        """Largest weight times largest input for every input, plus the largest bias."""
+        weight_factor, bias_factor = self._factors(scale)
+        weight, *bias = (spec.largest for spec in self.parameters)
+        return weight_factor * weight * incoming * self.in_features + bias_factor * sum(bias)
+
     def _factors(self, incoming: int) -> tuple[int, int]:
         """What ``W a`` and ``b`` are multiplied with to reach the common denominator."""
         assert self.weight is not None and self.bias is not None
@@ -175,12 +181,22 @@ class Linear(Module):
             return builder.equal("s", "sum", total, lo, hi, encoding="binary")
         return builder.equal(**ranges, value=total)
 
+    def _follows_the_paper(self, context: Context) -> bool:
+        """Whether every value that the parameters can take lies in the paper's domains."""
+        paper = Linear(self.in_features, self.out_features).resolved(context)
+        if (paper.weight, paper.bias, True) != (self.weight, self.bias, self.use_bias):
+            return False
+        weight, bias = self.parameters
+        if context.position == "middle":
+            # Only this bias keeps every sum away from 0.
+            return not bias.free.any() and bool((bias.frozen == self.in_features - 1).all())
+        return all(spec.domain.contains(spec.frozen[~spec.free]) for spec in (weight, bias))
+
     def paper_ranges(self) -> dict[str, Any] | None:
         """Table 2's bit counts, where the layer has the paper's own domains."""
         assert self.context is not None
         n, bits = self.in_features, self.context.input_bits
-        paper = Linear(n, self.out_features).resolved(self.context)
-        if (paper.weight, paper.bias, paper._frozen) != (self.weight, self.bias, self._frozen):
+        if not self._follows_the_paper(self.context):
             return None
         if self.context.position == "last":
             # Half the step of the weights, as printed, so twice the numerator range.

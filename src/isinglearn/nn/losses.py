@@ -34,6 +34,13 @@ class MSE:
         denominator = math.lcm(output_scale, data.label_scale)
         return denominator // output_scale, denominator // data.label_scale
 
+    def check_reach(self, data: Dataset, reach: float, output_scale: int) -> None:
+        """Raise if the integer loss of outputs of this magnitude could leave 64 bits."""
+        left, right = self._factors(data, output_scale)
+        residual = left * reach + right * float(data.label_scale)
+        total = float(data.weights.astype(np.float64).sum()) * data.y.shape[1]
+        check_overflow(residual * residual * total, "loss")
+
     def evaluate(self, data: Dataset, outputs: IntArray, output_scale: int) -> IntArray:
         """Turn output numerators (..., samples, outputs) into integer losses (...)."""
         left, right = self._factors(data, output_scale)

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from isinglearn.errors import NetworkError
+from isinglearn.errors import NetworkError, check_count
 from isinglearn.nn.domains import Domain
 from isinglearn.problem.encodings import IntArray
+from isinglearn.problem.polynomial import check_overflow
 
 if TYPE_CHECKING:
     from isinglearn.lowering.builder import Builder, Expression
@@ -41,6 +42,13 @@ class ParameterSpec:
     ) -> ParameterSpec:
         """A parameter of which every entry is free."""
         return cls(name, role, shape, domain, np.ones(shape, bool), np.zeros(shape, np.int64))
+
+    @property
+    def largest(self) -> float:
+        """Largest magnitude of a numerator, frozen or free."""
+        frozen = float(np.abs(self.frozen[~self.free]).max(initial=0))
+        ends = max(abs(self.domain.lo), abs(self.domain.hi)) if self.free.any() else 0
+        return max(frozen, float(ends))
 
     def freeze(self, value: ArrayLike) -> ParameterSpec:
         """Freeze to ``value`` (in units of the parameter, broadcast); NaN entries stay free."""
@@ -116,6 +124,10 @@ class Module:
         """Turn the denominator of the incoming values into that of the outgoing ones."""
         return incoming
 
+    def reach(self, incoming: float, scale: int) -> float:
+        """Turn the largest magnitude of the incoming numerators into that of the outgoing ones."""
+        return incoming
+
     def forward(self, parameters: Mapping[str, IntArray], values: IntArray, scale: int) -> IntArray:
         """Turn numerators of shape ``(..., samples, units)`` into numerators of the next layer."""
         raise NetworkError(f"{type(self).__name__} has no forward pass", where=type(self).__name__)
@@ -166,6 +178,17 @@ class Sequential:
                 remedy="for example nn.Sequential(nn.Linear(2, 1))",
             )
         self.modules = tuple(modules)
+        for module in modules:
+            if not isinstance(module, Module):
+                raise NetworkError(
+                    "this is no module",
+                    where="Sequential",
+                    rule="layers and activations of isinglearn.nn",
+                    received=repr(module),
+                    remedy="for example nn.Linear(2, 3), nn.Sign()",
+                )
+        if input_bits is not None:
+            check_count(input_bits, "input_bits", 0, 61)
         self.input_bits = input_bits
         self._check_widths()
 
@@ -225,6 +248,15 @@ class Sequential:
         return {
             f"{origin}.{spec.name}": spec for origin, module in self for spec in module.parameters
         }
+
+    def reach(self, largest_input: float) -> float:
+        """Turn the largest input into the largest output numerator; raise if 64 bits do not hold all."""
+        reach, scale = largest_input, 1
+        for origin, module in self:
+            reach = module.reach(reach, scale)
+            check_overflow(reach, f"values of {origin}")
+            scale = module.scale(scale)
+        return reach
 
     @property
     def output_scale(self) -> int:

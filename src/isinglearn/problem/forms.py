@@ -221,15 +221,13 @@ class Products:
         """Append the auxiliary bits to bits of shape ``(reads, n)``."""
         size = bits.shape[1]
         filled = np.concatenate([bits, np.zeros((len(bits), len(self)), dtype=np.int64)], axis=1)
-        ready = size
-        while ready < size + len(self):
+        known = np.arange(size + len(self)) < size
+        while not known.all():
             # A product may use earlier products: each round fills all whose factors are known.
-            known = (self.left < ready) & (self.right < ready) & (self.auxiliary >= ready)
-            batch = np.flatnonzero(known)
-            filled[:, self.auxiliary[batch]] = (
-                filled[:, self.left[batch]] * filled[:, self.right[batch]]
-            )
-            ready = int(self.auxiliary[batch].max()) + 1
+            ready = known[self.left] & known[self.right] & ~known[self.auxiliary]
+            left, right = self.left[ready], self.right[ready]
+            filled[:, self.auxiliary[ready]] = filled[:, left] * filled[:, right]
+            known[self.auxiliary[ready]] = True
         return filled
 
 

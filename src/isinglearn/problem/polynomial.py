@@ -170,6 +170,12 @@ class PolynomialRows:
         values[self.rows[constant]] = self.coefficients[constant]
         return values
 
+    @cached_property
+    def magnitudes(self) -> NDArray[np.float64]:
+        """Sum of absolute coefficients of each row: a bound of its value over bits."""
+        sizes = np.abs(self.coefficients.astype(np.float64))
+        return np.bincount(self.rows, sizes, self.num_rows).astype(np.float64)
+
     def padded(self, degree: int) -> Monomials:
         """The monomials widened to ``degree`` columns."""
         missing = degree - self.degree
@@ -211,6 +217,9 @@ class PolynomialRows:
 
     def substitute(self, values: PolynomialRows) -> PolynomialRows:
         """Turn rows over variables ``v`` into rows over bits, replacing ``v`` by ``values`` row ``v``."""
+        if not len(values.rows):
+            # All values are 0: only constants are left.
+            return PolynomialRows.constants(self.offsets)
         rows, coefficients = self.rows, self.coefficients
         built = np.zeros((len(rows), 0), dtype=np.int32)
         counts = np.diff(values.pointers)
@@ -232,6 +241,7 @@ class PolynomialRows:
 
     def bounds(self, lo: IntArray, hi: IntArray) -> tuple[IntArray, IntArray]:
         """Turn variable ranges into a range for each row, by interval arithmetic term by term."""
+        self._check_reach(np.maximum(np.abs(lo), np.abs(hi)))
         low = self.coefficients.copy()
         high = self.coefficients.copy()
         for column in self.monomials.T:
@@ -245,9 +255,19 @@ class PolynomialRows:
         np.add.at(upper, self.rows, high)
         return lower, upper
 
+    def _check_reach(self, largest: IntArray) -> None:
+        """Raise if a row could overflow for variables of these magnitudes."""
+        reach = np.abs(self.coefficients.astype(np.float64))
+        for column in self.monomials.T:
+            reach *= np.where(column >= 0, largest[column], 1)
+        sums = np.bincount(self.rows, reach, self.num_rows)
+        check_overflow(float(sums.max(initial=0.0)), "value of a polynomial")
+
     def evaluate(self, values: ArrayLike) -> IntArray:
         """Turn values of shape ``(reads, variables)`` into row values of shape ``(reads, num_rows)``."""
         given = np.atleast_2d(np.asarray(values, dtype=np.int64))
+        if given.size:
+            self._check_reach(np.abs(given).max(axis=0))
         result = np.zeros((len(given), self.num_rows), dtype=np.int64)
         filled = np.flatnonzero(np.diff(self.pointers))
         if not len(filled):
@@ -270,8 +290,8 @@ class PolynomialRows:
             return self
         from isinglearn.problem.expansion import expand_rows
 
-        largest = float(np.abs(self.coefficients).max(initial=0))
-        check_overflow(largest * largest * max(1, self.degree), "squared row")
+        # No merged coefficient of the square exceeds the squared sum of all magnitudes.
+        check_overflow(float(self.magnitudes.max(initial=0.0)) ** 2, "squared row")
         return expand_rows(self, pairs=shape == "pairs")
 
     def combine(self, weights: ArrayLike) -> Polynomial:
@@ -347,6 +367,7 @@ class Polynomial:
     @classmethod
     def from_terms(cls, terms: Mapping[tuple[int, ...], int]) -> Polynomial:
         """Turn ``{(i, j, ...): coefficient}`` into a polynomial; ``()`` is the constant."""
+        check_overflow(_largest(terms.values()), "polynomial")
         width = max((len(term) for term in terms), default=0)
         padded = [(-1,) * (width - len(term)) + tuple(term) for term in terms]
         return cls.of(padded, list(terms.values()))
@@ -431,11 +452,18 @@ class Polynomial:
 
     def bounds(self) -> tuple[int, int]:
         """Lower and upper bound over all bits: the sums of negative and of positive coefficients."""
+        check_overflow(float(self.as_rows().magnitudes.max(initial=0.0)), "bounds of a polynomial")
         varying = self.coefficients[self.degrees > 0]
         return (
             self.offset + int(varying[varying < 0].sum()),
             self.offset + int(varying[varying > 0].sum()),
         )
+
+
+def _largest(values: Iterable[int]) -> float:
+    """Largest magnitude of any Python integers, as a float that may be infinite."""
+    largest = max((abs(value) for value in values), default=0)
+    return float(largest) if largest < LIMIT else float("inf")
 
 
 def sum_polynomials(parts: Iterable[Polynomial]) -> Polynomial:

@@ -74,7 +74,10 @@ def draw_growth(curves: dict[str, dict[str, list[tuple[int, int]]]], path: Path)
         axes = figure.add_subplot(1, len(curves), place)
         for formulation, points in lines.items():
             axes.plot(*zip(*points, strict=True), marker="o", label=formulation)
+        values = [value for value, _ in next(iter(lines.values()))]
         axes.set(xlabel=names[letter], ylabel="spins", xscale="log", yscale="log")
+        axes.set_xticks(values, map(str, values))
+        axes.minorticks_off()
         axes.grid(alpha=0.3)
         axes.legend()
     figure.savefig(path, dpi=150)

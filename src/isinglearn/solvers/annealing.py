@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from isinglearn.decode import decode_vectors, true_losses
-from isinglearn.errors import SolverError
+from isinglearn.decode import decode_vectors
+from isinglearn.errors import SolverError, check_count
 from isinglearn.lowering.pipeline import Problem
 from isinglearn.solvers.base import Result, Solver, Status
 
@@ -31,10 +31,9 @@ def sample_with(sampler: Any, problem: Problem, **arguments: Any) -> Result:
     bits = answer.record.sample[:, [place[name] for name in names]].astype(np.int64)
     bits = (bits + 1) // 2 if answer.vartype.name == "SPIN" else bits
     vectors = decode_vectors(problem, problem.qubo, bits)
-    losses, _ = true_losses(problem, vectors)
     energies = problem.qubo.energy(bits)
-    # Best network first; among equal ones the read with the lowest energy, which is least inconsistent.
-    order = np.lexsort([energies, losses])
+    # Best network first; among equal ones the read of lowest energy, the least inconsistent.
+    order = np.lexsort([energies, problem.scores(vectors)])
     return Result(Status.FEASIBLE, vectors[order], bits[order], energies[order])
 
 
@@ -49,6 +48,10 @@ class DWaveAnnealing(Solver):
 
         num_reads: int = 100
         num_sweeps: int = 1000
+
+        def __post_init__(self) -> None:
+            check_count(self.num_reads, "num_reads")
+            check_count(self.num_sweeps, "num_sweeps")
 
     def prepare(self, problem: Problem) -> None:
         """Lower to the QUBO."""

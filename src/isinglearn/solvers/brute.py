@@ -6,12 +6,13 @@ behave alike on the data are merged, which changes nothing in the result and mak
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from isinglearn.errors import SolverError
+from isinglearn.errors import SolverError, check_count
 from isinglearn.lowering.pipeline import Problem
 from isinglearn.nn.module import Module, ParameterSpec
 from isinglearn.problem.encodings import IntArray
@@ -19,6 +20,8 @@ from isinglearn.solvers.base import Result, Solver, Status
 
 # Values held at once while one layer is enumerated, about 256 MB of int64.
 _CHUNK = 1 << 25
+# Settings of one layer that are listed at all: a table of 2^24 rows is a few GB.
+MOST_SETTINGS = 1 << 24
 
 
 class Brute(Solver):
@@ -42,6 +45,10 @@ class Brute(Solver):
         max_values: int = 1 << 34
         max_networks: int = 10_000
 
+        def __post_init__(self) -> None:
+            check_count(self.max_values, "max_values", 1, 2**62)
+            check_count(self.max_networks, "max_networks")
+
     def solve(self, problem: Problem, options: Options, seed: int = 0) -> Result:
         """Turn a problem into all its optimal networks (up to ``max_networks``)."""
         inputs = problem.data.X[None]
@@ -49,9 +56,9 @@ class Brute(Solver):
         stages = _stages(problem)
         scale = 1
         for number, modules in enumerate(stages):
-            specs = [(name, spec) for name, spec, _ in modules if spec is not None]
-            settings = _settings([spec for _, spec in specs])
-            _check_size(len(inputs), len(settings), inputs.shape[1:], options)
+            specs = [spec for _, spec, _ in modules if spec is not None]
+            _check_size(specs, inputs, options)
+            settings = _settings(specs)
             if number == len(stages) - 1:
                 states, chosen = _best(problem, modules, inputs, settings, scale)
                 break
@@ -92,21 +99,22 @@ def _each_module(stage: _Stage) -> list[tuple[str, ParameterSpec | None, Module]
 def _settings(specs: list[ParameterSpec]) -> IntArray:
     """All settings of the free entries, shape (settings, free)."""
     values = [spec.domain.values for spec in specs for _ in range(int(spec.free.sum()))]
-    if np.prod([float(len(v)) for v in values]) > 2**28:
-        return np.zeros((2**28 + 1, 0), dtype=np.int8)  # too many to list; the size check refuses
     if not values:
         return np.zeros((1, 0), dtype=np.int64)
     return np.stack([m.ravel() for m in np.meshgrid(*values, indexing="ij")], axis=1)
 
 
-def _check_size(states: int, settings: int, shape: tuple[int, ...], options: Brute.Options) -> None:
-    work = states * settings * int(np.prod(shape))
-    if settings > 2**28 or work > options.max_values:
+def _check_size(specs: list[ParameterSpec], inputs: IntArray, options: Brute.Options) -> None:
+    """Refuse before anything is listed: settings to hold, and unit values to compute."""
+    settings = math.prod(len(s.domain.numerators) ** int(s.free.sum()) for s in specs)
+    units = max((spec.shape[0] for spec in specs), default=1)
+    work = len(inputs) * settings * inputs.shape[1] * max(units, inputs.shape[2])
+    if settings > MOST_SETTINGS or work > options.max_values:
         raise SolverError(
             "there are too many parameter settings to enumerate",
             where="solver='brute'",
-            rule=f"at most {options.max_values:.3g} unit values",
-            received=f"{work:.3g} in one layer",
+            rule=f"at most {MOST_SETTINGS} settings of one layer and {options.max_values} values",
+            received=f"{settings} settings and {work} values",
             remedy="use another solver, fewer samples, or raise max_values",
         )
 

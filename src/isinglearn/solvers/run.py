@@ -8,11 +8,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
+from random import Random
 from typing import Any
+
+import numpy as np
 
 import isinglearn.solvers  # noqa: F401 - registers the solvers
 from isinglearn.decode import Solution, accuracy, solution
-from isinglearn.errors import SolverError
+from isinglearn.errors import SolverError, check_count
+from isinglearn.lowering.incumbent import Descent
 from isinglearn.lowering.pipeline import Problem
 from isinglearn.solvers.annealing import sample_with
 from isinglearn.solvers.base import Result, Status, solver_named
@@ -93,7 +97,14 @@ class Run:
         Path(path).write_text(json.dumps(self.record(), indent=2) + "\n")
 
 
-def solve(problem: Problem, solver: Any = "dwave-sa", *, seed: int = 0, **options: Any) -> Run:
+def solve(
+    problem: Problem,
+    solver: Any = "dwave-sa",
+    *,
+    seed: int = 0,
+    polish: int = 0,
+    **options: Any,
+) -> Run:
     """Turn a compiled problem into a run: networks, best first, decoded, repaired and verified.
 
     Parameters
@@ -104,7 +115,11 @@ def solve(problem: Problem, solver: Any = "dwave-sa", *, seed: int = 0, **option
         A name, or any dimod sampler (its ``sample`` gets the QUBO and ``options``).
     seed
         Same seed, same answer, for the named solvers.
+    polish
+        Improve this many of the best networks by coordinate descent on their true loss.
     """
+    check_count(seed, "seed", 0)
+    check_count(polish, "polish", 0)
     if isinstance(solver, str):
         chosen = solver_named(solver)
         read = chosen.read_options(options)
@@ -117,4 +132,23 @@ def solve(problem: Problem, solver: Any = "dwave-sa", *, seed: int = 0, **option
         start = time.perf_counter()
         result = sample_with(solver, problem, **options)
         name = type(solver).__name__
+    if polish:
+        result = _polished(problem, result, polish)
     return Run(problem, name, seed, time.perf_counter() - start, result)
+
+
+def _polished(problem: Problem, result: Result, count: int) -> Result:
+    """Add what coordinate descent makes of the best networks, with their consistent bits."""
+    starts = list(dict.fromkeys(tuple(vector) for vector in result.vectors.tolist()))[:count]
+    if not starts:
+        return result
+    descent = Descent(problem.used_domains, problem.scores, len(problem.data))
+    found = np.array([descent.run(np.array(start), Random(0))[0] for start in starts])
+    vectors = np.concatenate([found, result.vectors])
+    order = np.argsort(problem.scores(vectors), kind="stable")
+    if result.bits is None or result.energies is None:
+        return Result(result.status, vectors[order])
+    new_bits = problem.qubo.complete(problem.complete(found))
+    bits = np.concatenate([new_bits, result.bits])
+    energies = np.concatenate([problem.qubo.energy(new_bits), result.energies])
+    return Result(result.status, vectors[order], bits[order], energies[order])

@@ -1,0 +1,155 @@
+"""The whole chain is exact: feasible bits are networks, minima are optima, weights are proved."""
+
+import numpy as np
+import pytest
+from exact_minimum import minimum
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import isinglearn as il
+from isinglearn import nn
+from isinglearn.decode import decode_vectors, true_losses
+from isinglearn.paper.instances import MNIST, TASKS
+
+WAYS = [
+    {"signs": signs, "order": order}
+    for signs in ("slack", "threshold")
+    for order in ("mixed", "square", "product")
+]
+TINY = [
+    nn.Sequential(nn.Linear(1, 1), nn.Sign(), nn.Linear(1, 1)),
+    nn.Sequential(nn.Linear(2, 1, bias=nn.Int(-2, 2)), nn.Sign(), nn.Linear(1, 1, use_bias=False)),
+    nn.Sequential(nn.Linear(1, 2, use_bias=False), nn.Sign(), nn.Linear(2, 1, use_bias=False)),
+    nn.Sequential(nn.Linear(1, 1, weight=nn.Int(-2, 2), bias=nn.Int(-1, 1)), nn.Sign()),
+    nn.Sequential(nn.Linear(1, 1, weight=nn.Int(0, 3, encoding="unary")), nn.Sign()),
+    nn.Sequential(nn.Linear(1, 1, weight=nn.Int(-1, 2, encoding="one_hot"))),
+    nn.Sequential(nn.Linear(1, 1, weight=nn.Int(-2, 1, encoding="twos_complement"))),
+]
+TINY_X, TINY_Y = np.array([[1, -1], [0, 1], [-1, -1]]), np.array([1, -1, -1])
+
+
+def all_bits(count):
+    return (np.arange(2**count)[:, None] >> np.arange(count)) & 1
+
+
+def every_vector(problem):
+    mesh = np.meshgrid(*problem.free_domains, indexing="ij")
+    return np.stack([axis.ravel() for axis in mesh], axis=1)
+
+
+@pytest.mark.parametrize("net", TINY, ids=str)
+@pytest.mark.parametrize("way", WAYS, ids=lambda w: "-".join(w.values()))
+def test_zero_penalty_bits_are_exactly_the_networks(net, way):
+    X = TINY_X[:, : net.in_features]
+    problem = il.compile(net, X, TINY_Y, **way)
+    hubo = problem.hubo
+    bits = all_bits(hubo.num_variables)
+    penalty = sum(part.values(bits).sum(axis=1) for part in hubo.penalties)
+    assert np.min(penalty) == 0
+    valid = bits[penalty == 0] if len(hubo.penalties) else bits
+    # Each valid assignment has the loss of the network it decodes to.
+    vectors = decode_vectors(problem, hubo, valid)
+    losses, scale = true_losses(problem, vectors)
+    assert scale == hubo.scale
+    assert (hubo.energy(valid) == losses).all()
+    # Every network's behaviour is reached, through its own completion.
+    everything = every_vector(problem)
+    table = problem.qcbo.variables
+    free = everything.shape[1]
+    kept = everything[
+        ((everything >= table.lo[:free]) & (everything <= table.hi[:free])).all(axis=1)
+    ]
+    completed = hubo.complete(problem.complete(kept))
+    assert all((part.values(completed) == 0).all() for part in hubo.penalties)
+    assert (hubo.energy(completed) == true_losses(problem, kept)[0]).all()
+    # Values that were cut off cannot matter.
+    outputs = {o.tobytes() for o in problem.network.forward(problem.parameters(everything), X)}
+    reached = {o.tobytes() for o in problem.network.forward(problem.parameters(vectors), X)}
+    assert outputs == reached
+
+
+@pytest.mark.parametrize("net", TINY, ids=str)
+@pytest.mark.parametrize("way", WAYS, ids=lambda w: "-".join(w.values()))
+def test_every_ground_state_is_an_optimal_network(net, way):
+    problem = il.compile(net, TINY_X[:, : net.in_features], TINY_Y, **way)
+    qubo = problem.qubo
+    if qubo.num_variables > 20:
+        pytest.skip("too many bits to enumerate")
+    bits = all_bits(qubo.num_variables)
+    energy = qubo.energy(bits)
+    best = il.solve(problem, "brute").best.loss * qubo.scale
+    assert energy.min() == best
+    for ground in bits[energy == energy.min()][:50]:
+        assert not qubo.violations(ground)
+        assert true_losses(problem, decode_vectors(problem, qubo, ground))[0] == best
+
+
+@pytest.mark.parametrize("instance", [*TASKS, MNIST], ids=lambda i: i.name)
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"box": True}, {"order": "product"}, {"formulation": "paper"}],
+    ids=["compact", "box", "product", "paper"],
+)
+def test_qubo_minimum_equals_brute_force_on_the_papers_tasks(instance, options):
+    problem = il.compile(instance.network, instance.X, instance.y, **options)
+    best = il.solve(problem, "brute").best.loss
+    assert minimum(problem.qubo.to_bqm()) == best * problem.qubo.scale
+
+
+SMALL_NETS = st.sampled_from(
+    [
+        nn.paper_network(2, 1, 2, 1, 1),
+        nn.paper_network(1, 2, 2, 1, 1),
+        nn.paper_network(1, 2, 3, 1, 0),
+        nn.paper_network(2, 1, 3, 2, 0),
+        nn.Sequential(nn.Linear(2, 1), nn.Linear(1, 1)),
+        nn.Sequential(nn.Linear(2, 2, bias=nn.Int(-3, 3)), nn.Sign(), nn.Linear(2, 1)),
+    ]
+)
+
+
+@given(
+    SMALL_NETS,
+    st.lists(st.tuples(*[st.integers(-1, 1)] * 4), min_size=1, max_size=3),
+    st.sampled_from(WAYS),
+    st.booleans(),
+)
+@settings(max_examples=25, deadline=None)
+def test_random_problems_have_the_right_minimum(net, rows, way, box):
+    data = np.array(rows)
+    X, y = data[:, : net.in_features], data[:, 2 : 2 + net.out_features]
+    problem = il.compile(net, X, y, box=box, sample_weight=1 + np.arange(len(X)), **way)
+    best = il.solve(problem, "brute").best.loss
+    assert minimum(problem.qubo.to_bqm()) == best * problem.qubo.scale
+
+
+def test_weights_by_hand_are_not_certified():
+    task = TASKS[0]
+    problem = il.compile(task.network, task.X, task.y, penalty=3, product_weight=1)
+    assert not problem.summary().certified
+    assert "not certified" in str(problem.summary())
+    certified = il.compile(task.network, task.X, task.y)
+    assert certified.summary().certified
+    assert certified.qubo.with_weights(penalty=1).polynomial != certified.qubo.polynomial
+
+
+def test_weights_can_be_changed_without_compiling_again():
+    task = TASKS[0]
+    by_hand = il.compile(task.network, task.X, task.y, penalty=9, product_weight=50).qubo
+    changed = il.compile(task.network, task.X, task.y).qubo.with_weights(penalty=9, product=50)
+    assert changed.polynomial == by_hand.polynomial
+
+
+def test_a_better_incumbent_gives_smaller_weights():
+    task = TASKS[1]
+    worse = {
+        "layer1.weight": np.ones((2, 2), int),
+        "layer1.bias": np.zeros(2, int),
+        "layer2.weight": np.zeros((1, 2), int),
+        "layer2.bias": np.zeros(1, int),
+    }
+    found = il.compile(task.network, task.X, task.y)
+    assert found.certificate.upper == 0
+    assert found.vector(worse).shape == (11,) or found.vector(worse).size == len(found.free_domains)
+    given_one = il.compile(task.network, task.X, task.y, incumbent=worse)
+    assert given_one.certificate.upper <= 28

@@ -1,0 +1,220 @@
+"""``solve``: named solvers and dimod samplers, decoded, repaired, verified and saved."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import dimod
+import numpy as np
+import pytest
+from dwave.samplers import TreeDecompositionSolver
+
+import isinglearn as il
+from isinglearn import nn
+from isinglearn.errors import IsingLearnError, NetworkError, OptionError, SolverError
+from isinglearn.paper.instances import TASKS
+from isinglearn.solvers.base import SOLVERS, Status
+
+TASK = TASKS[1]
+
+
+def tiny(formulation: str = "compact", X=((0,), (1,)), y=(-1, 1), **options) -> il.Problem:
+    net = nn.Sequential(nn.Linear(len(X[0]), 1), nn.Sign(), nn.Linear(1, 1))
+    return il.compile(net, X, y, formulation=formulation, **options)
+
+
+@pytest.fixture(scope="module")
+def task() -> il.Problem:
+    return il.compile(TASK.network, TASK.X, TASK.y)
+
+
+class Wrapped(dimod.Sampler):
+    """Every assignment, then whatever ``change`` makes of the answer."""
+
+    properties: dict = {}  # noqa: RUF012
+    parameters: dict = {}  # noqa: RUF012
+
+    def __init__(self, change):
+        self.change = change
+
+    def sample(self, bqm, **parameters):
+        return self.change(dimod.ExactSolver().sample(bqm))
+
+
+# -- dimod samplers --------------------------------------------------------------------------------
+
+SMALL = {
+    "two points": {},
+    "three points": {"X": [[0], [1], [2]], "y": [1, -1, 1]},
+    "by slack": {"signs": "slack"},
+    "boxed": {"X": [[0], [2]], "y": [1, -1], "box": True},
+    "symmetric inputs": {"X": [[-1], [1]], "y": [-1, 1]},
+    "logical or": {"X": [[-1, -1], [-1, 1], [1, -1], [1, 1]], "y": [-1, 1, 1, 1]},
+    "exclusive or": {"X": [[-1, -1], [-1, 1], [1, -1], [1, 1]], "y": [-1, 1, 1, -1]},
+}
+
+
+@pytest.mark.parametrize("options", SMALL.values(), ids=SMALL)
+def test_the_ground_state_of_the_qubo_is_an_optimal_network(options):
+    problem = tiny(**options)
+    run = il.solve(problem, TreeDecompositionSolver())
+    best = il.solve(problem, "brute")
+    assert run.solver == "TreeDecompositionSolver"
+    assert Fraction(int(run.result.energies[0]), problem.qubo.scale) == best.best.loss
+    assert run.best.loss == best.best.loss
+    assert run.result.vectors[0].tolist() in best.result.vectors.tolist()
+    assert run.verdict.consistent
+
+
+def test_an_exhaustive_sampler_is_read_in_full():
+    problem = tiny()
+    run = il.solve(problem, dimod.ExactSolver())
+    assert run.solver == "ExactSolver"
+    assert run.status is Status.FEASIBLE
+    assert run.result.bits.shape == (2**problem.qubo.num_variables, problem.qubo.num_variables)
+    assert run.verdict.consistent
+    assert run.accuracy == 1
+
+
+def test_reads_are_sorted_by_true_loss_then_energy():
+    problem = tiny()
+    result = il.solve(problem, dimod.ExactSolver()).result
+    losses = problem.scores(result.vectors)
+    keys = list(zip(losses.tolist(), result.energies.tolist(), strict=True))
+    assert keys == sorted(keys)
+    assert (result.energies == problem.qubo.energy(result.bits)).all()
+
+
+def test_a_random_sampler_gives_true_losses(task):
+    run = il.solve(task, dimod.RandomSampler(), num_reads=20, seed=5)
+    assert len(run.result.vectors) == 20
+    for vector, bits in zip(run.result.vectors, run.result.bits, strict=True):
+        assert task.qubo.decode(bits)[0, : len(vector)].tolist() == vector.tolist()
+    assert run.best.loss == run.verdict.loss_from_forward
+    # Random bits are no network's bits; the network is repaired and named with its violations.
+    assert not run.verdict.consistent
+    assert run.verdict.violations
+
+
+CHANGES = {
+    "as spins": lambda answer: answer.change_vartype("SPIN", inplace=False),
+    "in another order": lambda answer: dimod.SampleSet.from_samples_bqm(
+        (answer.record.sample[:, ::-1], list(answer.variables)[::-1]), tiny().qubo.to_bqm()
+    ),
+    "with repeats": lambda answer: dimod.concatenate([answer, answer]),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_answers_of_any_shape_are_read_alike(change):
+    plain = il.solve(tiny(), dimod.ExactSolver())
+    changed = il.solve(tiny(), Wrapped(change))
+    assert changed.best.loss == plain.best.loss
+    assert sorted(changed.result.energies) == sorted(plain.result.energies)
+    assert changed.verdict.consistent
+
+
+def test_an_answer_without_reads_is_none_found():
+    run = il.solve(tiny(), Wrapped(lambda answer: answer.slice(0)))
+    assert run.status is Status.NONE_FOUND
+    with pytest.raises(SolverError, match=r"no network was found.*NONE_FOUND.*Remedy"):
+        _ = run.best
+
+
+@pytest.mark.parametrize("nothing", [None, 3, dimod])
+def test_what_cannot_sample_is_refused(nothing):
+    with pytest.raises(SolverError, match=r"known name or a dimod sampler.*sample\(bqm\)"):
+        il.solve(tiny(), nothing)
+
+
+# -- named solvers ---------------------------------------------------------------------------------
+
+
+def test_simulated_annealing_is_reproducible_by_its_seed(task):
+    def anneal(seed: int):
+        return il.solve(task, "dwave-sa", seed=seed, num_reads=5, num_sweeps=20)
+
+    first, again, other = anneal(3), anneal(3), anneal(4)
+    assert np.array_equal(first.result.bits, again.result.bits)
+    assert np.array_equal(first.result.vectors, again.result.vectors)
+    assert np.array_equal(first.result.energies, again.result.energies)
+    assert first.best.loss == again.best.loss
+    assert not np.array_equal(first.result.bits, other.result.bits)
+
+
+def test_simulated_annealing_never_claims_a_proof(task):
+    run = il.solve(task, num_reads=2, num_sweeps=5)
+    assert (run.solver, run.seed, run.status) == ("dwave-sa", 0, Status.FEASIBLE)
+    assert run.seconds > 0
+
+
+@pytest.mark.parametrize("formulation", ["compact", "paper"])
+def test_simulated_annealing_finds_a_tiny_optimum(formulation):
+    run = il.solve(tiny(formulation), "dwave-sa", seed=1, num_reads=50, num_sweeps=200)
+    assert run.best.loss == il.solve(tiny(formulation), "brute").best.loss == 0
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"num_reads": 0}, {"num_sweeps": -1}, {"num_reads": "many"}, {"seed": -1}],
+    ids=str,
+)
+def test_bad_values_of_options_are_refused_in_our_words(options):
+    with pytest.raises(IsingLearnError) as caught:
+        il.solve(tiny(), "dwave-sa", **options)
+    assert next(iter(options)) in str(caught.value)
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_every_solver_is_registered_by_its_name_and_knows_its_options(name):
+    solver = SOLVERS[name]
+    assert solver.name == name
+    assert solver.Options()
+    with pytest.raises(OptionError, match="no_such_option"):
+        il.solve(tiny(), name, no_such_option=1)
+
+
+def test_a_network_without_free_parameters_is_refused():
+    net = nn.Sequential(nn.Linear(1, 1), nn.Sign(), nn.Linear(1, 1)).freeze(
+        {"layer1.weight": 1, "layer1.bias": 0, "layer2.weight": 1, "layer2.bias": 0}
+    )
+    with pytest.raises(NetworkError, match="nothing to train"):
+        il.compile(net, [[0], [-1]], [1, 1])
+
+
+@pytest.mark.parametrize("formulation", ["compact", "paper"])
+def test_an_optimal_network_can_be_the_next_incumbent(formulation):
+    X, y = [[0], [1]], [1, 1]
+    for vector in il.solve(tiny(formulation, X, y), "brute").result.vectors[:4]:
+        known = tiny(formulation, X, y).parameters(vector)
+        assert tiny(formulation, X, y, incumbent=known).incumbent[1] == 0
+
+
+# -- records ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("solver", ["brute", "dwave-sa"])
+def test_a_saved_run_can_be_read_back(tmp_path, solver):
+    run = il.solve(tiny(), solver, seed=7)
+    run.save(tmp_path / "run.json")
+    record = json.loads((tmp_path / "run.json").read_text())
+    assert record == run.record()
+    assert (record["format"], record["version"]) == ("isinglearn-run", 1)
+    assert (record["solver"], record["seed"]) == (solver, 7)
+    assert record["status"] == ("OPTIMAL" if solver == "brute" else "FEASIBLE")
+    assert record["formulation"] == "compact"
+    assert Fraction(record["loss_fraction"]) == run.best.loss == Fraction(record["loss"])
+    assert record["accuracy"] == 1.0
+    assert record["consistent"] is True
+    assert record["violations"] == []
+
+
+def test_saved_parameters_are_the_network(task, tmp_path):
+    run = il.solve(task, "brute")
+    run.save(tmp_path / "run.json")
+    record = json.loads((tmp_path / "run.json").read_text())
+    parameters = {name: np.array(value) for name, value in record["parameters"].items()}
+    assert task.vector(parameters).tolist() == run.result.vectors[0].tolist()
+    outputs = task.network.forward(parameters, TASK.X)
+    assert (np.where(outputs >= 0, 1, -1).ravel() == TASK.y).all()

@@ -1,0 +1,25 @@
+"""Every Python block of the README runs, in order, in one session."""
+
+import re
+from pathlib import Path
+
+README = Path(__file__).parents[1] / "README.md"
+
+
+def test_python_blocks_run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
+    assert len(blocks) >= 3
+    session: dict[str, object] = {}
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), session)
+    printed = capsys.readouterr().out
+    assert printed.startswith("0 1 ")
+    assert "every ground state is an optimal network" in printed
+    assert (tmp_path / "problem.lp").exists()
+
+
+def test_the_two_commands_are_there():
+    text = README.read_text()
+    assert "make demo" in text
+    assert "make test" in text
