@@ -27,7 +27,8 @@ def cofactor_bounds(
     if not len(rows.rows):
         zeros = np.zeros(rows.num_rows, dtype=np.int64)
         return zeros, zeros
-    return _bounds(rows.pointers, rows.padded(max(1, rows.degree)), rows.coefficients)  # type: ignore[no-any-return]
+    monomials = rows.padded(max(1, rows.degree))
+    return _bounds(rows.pointers, monomials, rows.coefficients, int(monomials.max()) + 1)
 
 
 def cofactors(reduction: Reduction, terms: Monomials, coefficients: IntArray) -> PolynomialRows:
@@ -60,79 +61,100 @@ def cofactors(reduction: Reduction, terms: Monomials, coefficients: IntArray) ->
 
 
 @njit(cache=True)
-def _find(parent, i):  # type: ignore[no-untyped-def]
-    while parent[i] != i:
-        parent[i] = parent[parent[i]]
-        i = parent[i]
-    return i
+def _root(parent, bit):  # type: ignore[no-untyped-def]
+    while parent[bit] != bit:
+        parent[bit] = parent[parent[bit]]
+        bit = parent[bit]
+    return bit
 
 
 @njit(cache=True)
-def _bounds(pointers, monomials, coefficients):  # type: ignore[no-untyped-def]
-    """Exact bounds component by component: terms that share no bit vary independently."""
+def _bounds(pointers, monomials, coefficients, num_bits):  # type: ignore[no-untyped-def]
+    """Bounds of each row, component by component: terms that share no bit vary independently."""
     num_rows, width = len(pointers) - 1, monomials.shape[1]
     lows = np.zeros(num_rows, np.int64)
     highs = np.zeros(num_rows, np.int64)
+    # Union-find over bits, begun anew in each row; the terms of a component are a linked list.
+    last_row = np.full(num_bits, -1, np.int64)
+    parent = np.empty(num_bits, np.int64)
+    head = np.empty(num_bits, np.int64)
+    following = np.empty(len(coefficients), np.int64)
+    number = np.full(num_bits, -1, np.int64)
     for row in range(num_rows):
         start, stop = pointers[row], pointers[row + 1]
-        flat = np.sort(monomials[start:stop].copy().reshape((stop - start) * width))
-        local = np.unique(flat[flat >= 0])
-        parent = np.arange(len(local))
-        ids = np.full((stop - start, width), -1, np.int64)
-        for t in range(stop - start):
-            root = -1
+        for t in range(start, stop):
+            root = np.int64(-1)
             for c in range(width):
-                value = monomials[start + t, c]
-                if value >= 0:
-                    ids[t, c] = np.searchsorted(local, value)
-                    other = _find(parent, ids[t, c])
-                    if root >= 0:
-                        parent[other] = root
-                    else:
-                        root = other
-        # Group terms by component; the constant belongs to none.
-        component = np.full(stop - start, -1, np.int64)
-        for t in range(stop - start):
-            if ids[t, width - 1] >= 0:
-                component[t] = _find(parent, ids[t, width - 1])
+                bit = np.int64(monomials[t, c])
+                if bit < 0:
+                    continue
+                if last_row[bit] != row:
+                    last_row[bit], parent[bit], head[bit] = row, bit, -1
+                other = _root(parent, bit)
+                if root < 0:
+                    root = other
+                elif other != root:
+                    parent[other] = root
+        for t in range(start, stop):
+            bit = np.int64(monomials[t, width - 1])
+            if bit < 0:
+                lows[row] += coefficients[t]
+                highs[row] += coefficients[t]
             else:
-                lows[row] += coefficients[start + t]
-                highs[row] += coefficients[start + t]
-        order = np.argsort(component)
-        at = 0
-        while at < len(order):
-            end = at
-            while end < len(order) and component[order[end]] == component[order[at]]:
-                end += 1
-            if component[order[at]] >= 0:
-                low, high = _component(ids, coefficients, start, order[at:end])
+                root = _root(parent, bit)
+                following[t] = head[root]
+                head[root] = t
+        for t in range(start, stop):
+            bit = np.int64(monomials[t, width - 1])
+            # Each component once, at the head of its list.
+            if bit >= 0 and head[_root(parent, bit)] == t:
+                low, high = _component(monomials, coefficients, following, t, number)
                 lows[row] += low
                 highs[row] += high
-            at = end
     return lows, highs
 
 
 @njit(cache=True)
-def _component(ids, coefficients, start, members):  # type: ignore[no-untyped-def]
-    width = ids.shape[1]
-    flat = np.sort(ids[members].copy().reshape(len(members) * width))
-    bits = np.unique(flat[flat >= 0])
+def _component(monomials, coefficients, following, first, number):  # type: ignore[no-untyped-def]
+    """Exact bounds by enumeration if the component is small, else the sums of its signs."""
+    width = monomials.shape[1]
+    bits = np.empty(ENUMERATED_BITS, np.int64)
+    size, terms = 0, 0
+    fits = following[first] >= 0
     low, high = np.int64(0), np.int64(0)
-    if len(bits) > ENUMERATED_BITS or len(members) == 1:
-        for t in members:
-            value = coefficients[start + t]
-            low += min(value, 0)
-            high += max(value, 0)
-        return low, high
-    masks = np.zeros(len(members), np.int64)
-    for m in range(len(members)):
+    t = first
+    while t >= 0:
+        low += min(coefficients[t], 0)
+        high += max(coefficients[t], 0)
+        terms += 1
         for c in range(width):
-            if ids[members[m], c] >= 0:
-                masks[m] |= 1 << np.searchsorted(bits, ids[members[m], c])
-    for state in range(1 << len(bits)):
-        value = np.int64(0)
-        for m in range(len(members)):
-            if masks[m] & state == masks[m]:
-                value += coefficients[start + members[m]]
-        low, high = min(low, value), max(high, value)
+            bit = monomials[t, c]
+            if fits and bit >= 0 and number[bit] < 0:
+                if size == ENUMERATED_BITS:
+                    fits = False
+                else:
+                    number[bit] = size
+                    bits[size] = bit
+                    size += 1
+        t = following[t]
+    if fits:
+        low, high = np.int64(0), np.int64(0)
+        masks = np.zeros(terms, np.int64)
+        values = np.empty(terms, np.int64)
+        t, k = first, 0
+        while t >= 0:
+            for c in range(width):
+                if monomials[t, c] >= 0:
+                    masks[k] |= np.int64(1) << number[monomials[t, c]]
+            values[k] = coefficients[t]
+            k += 1
+            t = following[t]
+        for state in range(1 << size):
+            value = np.int64(0)
+            for k in range(terms):
+                if masks[k] & state == masks[k]:
+                    value += values[k]
+            low, high = min(low, value), max(high, value)
+    for k in range(size):
+        number[bits[k]] = -1
     return low, high

@@ -12,8 +12,9 @@ from isinglearn.lowering.options import Options
 from isinglearn.nn.module import Sequential
 from isinglearn.problem.encodings import bit_count, layout
 
-# Bytes per expanded term at the peak: the term itself, its sort keys and the copies while merging.
-BYTES_PER_TERM = 160
+# Bytes per expanded term at the peak (the term, its sort keys, copies while merging), as measured by
+# benchmarks/compile.py; the compact form has fewer terms and more around them.
+BYTES_PER_TERM = {"paper": 80, "compact": 400}
 
 
 def estimate_terms(network: Sequential, data: Dataset, options: Options) -> int:
@@ -48,7 +49,7 @@ def available_memory() -> int | None:
 
 def check_memory(network: Sequential, data: Dataset, options: Options) -> None:
     """Raise if the compile would need more memory than the machine has."""
-    need = estimate_terms(network, data, options) * BYTES_PER_TERM
+    need = estimate_terms(network, data, options) * BYTES_PER_TERM[options.formulation]
     have = available_memory()
     if have is not None and need > have:
         raise MemoryRefused(

@@ -183,8 +183,10 @@ class Problem:
         return self.training.qcbo if self.options.paper else tighten(self.training.qcbo)
 
     @cached_property
-    def certificate(self) -> Certificate:
-        """Pass 3: the bounds that the penalty weights rest on."""
+    def certificate(self) -> Certificate | None:
+        """Pass 3: the bounds that the penalty weights rest on, unless all weights are set by hand."""
+        if self.options.penalty is not None and self.options.product_weight is not None:
+            return None
         worst = {}
         if self.options.repairable:
             samples, costs = self.training.samples, self.training.worst
@@ -232,9 +234,12 @@ class Problem:
         at = 0
         for name, spec in self.network.parameters.items():
             count = int(spec.free.sum())
-            array = np.broadcast_to(spec.frozen, given.shape[:-1] + spec.shape).copy()
-            array[..., spec.free] = spec.domain.snap(given[..., at : at + count])
-            named[name] = array
+            own, shape = given[..., at : at + count], given.shape[:-1] + spec.shape
+            if count == spec.free.size:
+                named[name] = own.reshape(shape)
+            else:
+                named[name] = np.broadcast_to(spec.frozen, shape).copy()
+                named[name][..., spec.free] = own
             at += count
         return named
 

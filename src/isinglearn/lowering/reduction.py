@@ -53,7 +53,9 @@ def reduce_monomials(monomials: Monomials, num_variables: int, target: int) -> R
     size = monomials.shape[1]
     if len(high):
         degree = degrees[high]
-        nodes = int((degree * (degree - 1) // 2 + degree * (degree + 1) // 2).sum())
+        # All pairs of a term, and for every step that leaves it too long the pairs with the new bit.
+        later = np.maximum(degree - 1 - target, 0) * (degree + target - 2) // 2
+        nodes = int((degree * (degree - 1) // 2 + later).sum())
         left, right, terms, used = _reduce(
             monomials[high], degree.astype(np.int64), num_variables, target, nodes, steps
         )

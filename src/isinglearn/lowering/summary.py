@@ -49,8 +49,8 @@ class Summary:
     smallest_coefficient: int
     resolution_bits: int
     scale: int
-    upper_bound: int
-    lower_bound: int
+    upper_bound: int | None
+    lower_bound: int | None
     weights: tuple[WeightRange, ...]
 
     @property
@@ -120,8 +120,8 @@ def summarise(problem: Problem) -> Summary:
         int(varying.min(initial=largest)),
         (largest // max(unit, 1)).bit_length() + 1,
         qubo.scale,
-        problem.certificate.upper,
-        problem.certificate.lower,
+        problem.certificate.upper if problem.certificate else None,
+        problem.certificate.lower if problem.certificate else None,
         tuple(_weight_ranges(qubo)),
     )
 

@@ -27,7 +27,7 @@ from isinglearn.lowering.penalties import Certificate, product_proof, user_weigh
 from isinglearn.lowering.reduction import Reduction, reduce_monomials
 from isinglearn.problem.encodings import IntArray
 from isinglearn.problem.forms import HUBO, QUBO, Energy, Products, Proofs
-from isinglearn.problem.polynomial import Monomials, PolynomialRows, term_order
+from isinglearn.problem.polynomial import Monomials, Polynomial, PolynomialRows, term_order
 from isinglearn.problem.variables import Block, bit_block
 
 
@@ -38,7 +38,7 @@ def to_qubo(hubo: HUBO, order: Order, options: Options, certificate: Certificate
         first = 0 if order == "product" else len(hubo.objective)
         samples = state.products_in_rows(first)
         state.weigh(_stage_weights(options, certificate, samples))
-    state.expand()
+    state.expand(len(hubo.objective))
     reduction, terms, coefficients = state.reduce()
     if options.product_weight is not None or certificate is None:
         state.weigh(user_weights(reduction.left, options.product_weight or 1))
@@ -82,10 +82,13 @@ class _State:
         _, reduction, _ = self._replace_terms(chosen, target=1)
         return _sample_of_products(self.samples, reduction)
 
-    def expand(self) -> None:
-        """Square what is to be squared."""
+    def expand(self, num_objective: int) -> None:
+        """Square what is to be squared; only penalties keep their rows apart, for names and weights."""
         self.parts = [
-            replace(part, rows=part.rows.expand(part.shape), shape="linear") for part in self.parts
+            _summed(part)
+            if place < num_objective
+            else replace(part, rows=part.rows.expand(part.shape), shape="linear")
+            for place, part in enumerate(self.parts)
         ]
 
     def reduce(self) -> tuple[Reduction, Monomials, IntArray]:
@@ -129,6 +132,13 @@ class _State:
             np.concatenate(self.weights),
             np.concatenate(self.proofs),
         )
+
+
+def _summed(part: Energy) -> Energy:
+    """One row that is the weighted sum of all."""
+    whole = Polynomial.of(*part.terms())
+    places = part.positions.take(np.zeros(1, dtype=np.int64))
+    return Energy(places, whole.as_rows(), "linear", np.ones(1, dtype=np.int64))
 
 
 def _distinct_terms(families: list[PolynomialRows]) -> tuple[Monomials, list[IntArray]]:

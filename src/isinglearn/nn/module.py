@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
@@ -242,7 +243,7 @@ class Sequential:
             modules.append(module.resolved(Context(position, input_bits)))
         return Sequential(*modules, input_bits=input_bits)
 
-    @property
+    @cached_property
     def parameters(self) -> dict[str, ParameterSpec]:
         """All parameters of a resolved network, by full name ("layer1.weight")."""
         return {
@@ -258,7 +259,7 @@ class Sequential:
             scale = module.scale(scale)
         return reach
 
-    @property
+    @cached_property
     def output_scale(self) -> int:
         """Denominator of the network's outputs."""
         scale = 1
@@ -294,8 +295,16 @@ class Sequential:
         Parameters may carry leading batch axes; the result then has them too.
         """
         values, scale = inputs, 1
-        for origin, module in self:
-            mine = {spec.name: parameters[f"{origin}.{spec.name}"] for spec in module.parameters}
+        for module, names in self._steps:
+            mine = {local: parameters[full] for local, full in names.items()}
             values = module.forward(mine, values, scale)
             scale = module.scale(scale)
         return values
+
+    @cached_property
+    def _steps(self) -> list[tuple[Module, dict[str, str]]]:
+        """Modules with the full names of their parameters, looked up once."""
+        return [
+            (module, {spec.name: f"{origin}.{spec.name}" for spec in module.parameters})
+            for origin, module in self
+        ]

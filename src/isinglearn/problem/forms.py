@@ -20,7 +20,9 @@ from isinglearn.problem.polynomial import (
     Polynomial,
     PolynomialRows,
     Shape,
-    sum_polynomials,
+    Terms,
+    check_overflow,
+    sum_terms,
 )
 from isinglearn.problem.variables import Positions, VariableTable, bits_needed
 
@@ -54,9 +56,12 @@ class Energy:
             return value * value
         return value * (value - 1) // 2 if self.shape == "pairs" else value
 
-    def polynomial(self) -> Polynomial:
-        """The weighted sum as one polynomial over bits."""
-        return self.rows.expand(self.shape).combine(self.weights)
+    def terms(self) -> Terms:
+        """Weighted terms of the expanded rows, not merged yet."""
+        rows = self.rows.expand(self.shape)
+        largest = float(np.abs(rows.coefficients).max(initial=0))
+        check_overflow(largest * float(np.abs(self.weights).max(initial=0)), "weighted penalty")
+        return rows.monomials, rows.coefficients * self.weights[rows.rows]
 
     def reweighted(self, weight: int) -> Energy:
         """The same rows with one weight for all, by the user's word."""
@@ -154,10 +159,10 @@ class _Unconstrained:
     @cached_property
     def polynomial(self) -> Polynomial:
         """Objective plus weighted penalties as one polynomial."""
-        return sum_polynomials(self._parts())
+        return sum_terms(self._terms())
 
-    def _parts(self) -> list[Polynomial]:
-        return [part.polynomial() for part in (*self.objective, *self.penalties)]
+    def _terms(self) -> list[Terms]:
+        return [part.terms() for part in (*self.objective, *self.penalties)]
 
     def energy(self, bits: ArrayLike) -> IntArray:
         """Turn bits of shape ``(reads, n)`` into energies; over ``scale`` the loss if none is violated."""
@@ -204,7 +209,7 @@ class Products:
     def __len__(self) -> int:
         return len(self.left)
 
-    def polynomial(self) -> Polynomial:
+    def terms(self) -> Terms:
         """``sum weight * (3 v + u1 u2 - 2 u1 v - 2 u2 v)``, the paper's Rosenberg polynomial."""
         none = np.full_like(self.left, -1)
         pairs = [
@@ -215,7 +220,12 @@ class Products:
         ]
         monomials = np.concatenate([np.stack([u, v], axis=1) for u, v, _ in pairs])
         factors = np.repeat([factor for *_, factor in pairs], len(self))
-        return Polynomial.of(monomials, np.tile(self.weights, len(pairs)) * factors)
+        check_overflow(3.0 * float(self.weights.max(initial=0)), "product weights")
+        return monomials, np.tile(self.weights, len(pairs)) * factors
+
+    def polynomial(self) -> Polynomial:
+        """The Rosenberg penalties alone."""
+        return Polynomial.of(*self.terms())
 
     def fill(self, bits: IntArray) -> IntArray:
         """Append the auxiliary bits to bits of shape ``(reads, n)``."""
@@ -237,8 +247,8 @@ class QUBO(_Unconstrained):
 
     products: Products
 
-    def _parts(self) -> list[Polynomial]:
-        return [*super()._parts(), self.products.polynomial()]
+    def _terms(self) -> list[Terms]:
+        return [*super()._terms(), self.products.terms()]
 
     def complete(self, values: ArrayLike) -> IntArray:
         """Turn integer assignments of the QCBO into all bits, auxiliaries included."""

@@ -18,6 +18,8 @@ from isinglearn.errors import OverflowRefused
 from isinglearn.problem.encodings import IntArray
 
 Monomials = NDArray[np.int32]
+# Loose terms: monomials and their coefficients, not merged.
+Terms = tuple[NDArray[np.integer], IntArray]
 # What a row contributes: itself, its square, or t (t - 1) / 2, which is 0 for t in {0, 1} and else positive.
 Shape = Literal["linear", "square", "pairs"]
 # Exactness holds while sums of absolute values stay below this; beyond it int64 could wrap silently.
@@ -38,6 +40,13 @@ def check_overflow(largest: float, where: str) -> None:
         )
 
 
+def pad_terms(monomials: NDArray[np.integer], width: int) -> Monomials:
+    """Widen monomials with padding on the left."""
+    missing = width - monomials.shape[1]
+    padded = np.pad(monomials, ((0, 0), (missing, 0)), constant_values=-1) if missing else monomials
+    return padded.astype(np.int32, copy=False)
+
+
 def no_terms(degree: int = 0) -> Monomials:
     """An empty monomial array of the given width."""
     return np.zeros((0, degree), dtype=np.int32)
@@ -55,9 +64,13 @@ def _sorted_monomials(monomials: NDArray[np.integer], binary: bool) -> Monomials
         if repeated.any():
             ordered[:, 1:][repeated] = -1
             ordered.sort(axis=1)
-    while ordered.shape[1] and (not len(ordered) or (ordered[:, 0] < 0).all()):
-        ordered = ordered[:, 1:]
-    return ordered
+    return _without_padding(ordered)
+
+
+def _without_padding(ordered: Monomials) -> Monomials:
+    """Drop the columns that only pad."""
+    used = (ordered >= 0).any(axis=0)
+    return ordered if used.all() else np.ascontiguousarray(ordered[:, used])
 
 
 def _packed_keys(columns: Sequence[NDArray[np.integer]]) -> list[IntArray]:
@@ -96,13 +109,16 @@ def _canonical(
         return np.zeros(0, dtype=np.int64), no_terms(), np.zeros(0, dtype=np.int64)
     order, first = term_order(rows, ordered)
     starts = np.flatnonzero(first)
-    magnitudes = np.add.reduceat(np.abs(coefficients[order].astype(np.float64)), starts)
-    check_overflow(float(magnitudes.max(initial=0.0)), "polynomial")
-    sums = np.add.reduceat(coefficients[order], starts)
+    sums = coefficients[order]
+    if len(starts) < len(order):
+        longest = int(np.diff(starts, append=len(order)).max())
+        if longest * float(np.abs(sums).max()) >= LIMIT:
+            magnitudes = np.add.reduceat(np.abs(sums.astype(np.float64)), starts)
+            check_overflow(float(magnitudes.max()), "polynomial")
+        sums = np.add.reduceat(sums, starts)
     kept = sums != 0
     chosen = order[starts[kept]]
-    final = _sorted_monomials(ordered[chosen], binary=False)
-    return rows[chosen], final, sums[kept]
+    return rows[chosen], _without_padding(ordered[chosen]), sums[kept]
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,8 +194,7 @@ class PolynomialRows:
 
     def padded(self, degree: int) -> Monomials:
         """The monomials widened to ``degree`` columns."""
-        missing = degree - self.degree
-        return np.pad(self.monomials, ((0, 0), (missing, 0)), constant_values=-1)
+        return pad_terms(self.monomials, degree)
 
     def __add__(self, other: PolynomialRows) -> PolynomialRows:
         """Row-wise sum (of rows over the same kind of variables)."""
@@ -211,7 +226,7 @@ class PolynomialRows:
         return PolynomialRows(
             len(picked),
             np.repeat(np.arange(len(picked)), counts),
-            _sorted_monomials(self.monomials[source], binary=False),
+            _without_padding(self.monomials[source]),
             self.coefficients[source],
         )
 
@@ -468,11 +483,16 @@ def _largest(values: Iterable[int]) -> float:
 
 def sum_polynomials(parts: Iterable[Polynomial]) -> Polynomial:
     """Turn polynomials over the same bits into their sum."""
-    pieces = [part for part in parts if part.num_terms]
+    return sum_terms((part.monomials, part.coefficients) for part in parts)
+
+
+def sum_terms(parts: Iterable[Terms]) -> Polynomial:
+    """Turn loose terms of any widths into one polynomial, merging them all at once."""
+    pieces = [(monomials, values) for monomials, values in parts if len(values)]
     if not pieces:
         return Polynomial(no_terms(), np.zeros(0, dtype=np.int64))
-    width = max(piece.degree for piece in pieces)
+    width = max(monomials.shape[1] for monomials, _ in pieces)
     return Polynomial.of(
-        np.concatenate([piece.as_rows().padded(width) for piece in pieces]),
-        np.concatenate([piece.coefficients for piece in pieces]),
+        np.concatenate([pad_terms(monomials, width) for monomials, _ in pieces]),
+        np.concatenate([values for _, values in pieces]),
     )

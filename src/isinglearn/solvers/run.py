@@ -16,7 +16,7 @@ import numpy as np
 import isinglearn.solvers  # noqa: F401 - registers the solvers
 from isinglearn.decode import Solution, accuracy, solution
 from isinglearn.errors import SolverError, check_count
-from isinglearn.lowering.incumbent import Descent
+from isinglearn.lowering.incumbent import EVALUATIONS, candidates, descend
 from isinglearn.lowering.pipeline import Problem
 from isinglearn.solvers.annealing import sample_with
 from isinglearn.solvers.base import Result, Status, solver_named
@@ -142,8 +142,9 @@ def _polished(problem: Problem, result: Result, count: int) -> Result:
     starts = list(dict.fromkeys(tuple(vector) for vector in result.vectors.tolist()))[:count]
     if not starts:
         return result
-    descent = Descent(problem.used_domains, problem.scores, len(problem.data))
-    found = np.array([descent.run(np.array(start), Random(0))[0] for start in starts])
+    values = [candidates(domain) for domain in problem.used_domains]
+    budget = EVALUATIONS // len(problem.data)
+    found, _ = descend(values, problem.scores, np.array(starts), budget, Random(0))
     vectors = np.concatenate([found, result.vectors])
     order = np.argsort(problem.scores(vectors), kind="stable")
     if result.bits is None or result.energies is None:
