@@ -16,8 +16,8 @@ from isinglearn.problem.encodings import IntArray
 
 # Vectors that descend together, rounds of descent, and how many (sample, network) evaluations all may
 # take: about a tenth of a second for small problems, never more than a few seconds.
-VECTORS = 24
-ROUNDS = 4
+VECTORS = 20
+ROUNDS = 3
 EVALUATIONS = 1 << 23
 # Values of one parameter that are tried in one step.
 MOST_VALUES = 1 << 10
