@@ -18,6 +18,7 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
+from isinglearn.errors import DataError
 from isinglearn.paper import mnist
 
 IntArray = NDArray[np.int64]
@@ -31,7 +32,7 @@ def main() -> int:
     try:
         train = mnist.load_six_nine("train", arguments.directory)
         test = mnist.load_six_nine("test", arguments.directory)
-    except mnist.MnistError as error:
+    except DataError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     start = time.perf_counter()

@@ -153,3 +153,17 @@ def test_a_better_incumbent_gives_smaller_weights():
     assert found.vector(worse).shape == (11,) or found.vector(worse).size == len(found.free_domains)
     given_one = il.compile(task.network, task.X, task.y, incumbent=worse)
     assert given_one.certificate.upper <= 28
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda w: "-".join(w.values()))
+def test_the_repair_bound_suffices_where_it_is_the_smaller_one(way):
+    # Labels that no threshold fits: the best loss of all samples exceeds the worst of a single one.
+    X = np.arange(-16, 17)[:, None]
+    y = np.where(X % 2, 1, -1)
+    problem = il.compile(nn.paper_network(1, 1, 2, 1, 4), X, y, **way)
+    proofs = {(entry.gadgets, entry.proof) for entry in problem.summary().weights}
+    # Products first, level bits alone are smaller: no gadget belongs to a single sample then.
+    inline = way == {"signs": "threshold", "order": "product"}
+    assert inline or ("penalties", "repair") in proofs
+    best = il.solve(problem, "brute").best.loss
+    assert minimum(problem.qubo.to_bqm()) == best * problem.qubo.scale

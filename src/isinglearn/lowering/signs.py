@@ -54,7 +54,6 @@ def _costs(
     """Spins of each way, the products with the next layer included."""
     partner_bits, fan_in = _consumers(qcbo, constraint, bits)
     unit_bits = sum(unit.num_bits for unit in units)
-    distinct = sum(unit.distinct_rows for unit in units)
     parameters = int(
         bits[
             np.concatenate(
@@ -70,7 +69,7 @@ def _costs(
     per_activation = by_order.get(order, min(by_order.values()))
     return {
         "slack": round(slack + per_activation * count),
-        "threshold": round(unit_bits + distinct + per_activation * distinct),
+        "threshold": round(unit_bits + count + per_activation * count),
         "inline": unit_bits * (1 + partner_bits),
     }
 

@@ -19,7 +19,6 @@ import numpy as np
 import scipy.sparse
 from scipy.sparse.csgraph import connected_components
 
-from isinglearn.data import first_appearances
 from isinglearn.problem.coding import Definition
 from isinglearn.problem.encodings import IntArray
 from isinglearn.problem.forms import Constraint
@@ -59,11 +58,6 @@ class Unit:
     def num_bits(self) -> int:
         """Bits of the unit: all settings but one, and every level."""
         return len(self.settings) - 1 + sum(map(len, self.levels))
-
-    @property
-    def distinct_rows(self) -> int:
-        """Number of different activations among the rows."""
-        return len(np.unique(self.switch, axis=1).T)
 
 
 def find_units(constraint: Constraint, variables: VariableTable) -> list[Unit] | None:
@@ -148,7 +142,6 @@ class Lowered:
     targets: IntArray
     expressions: PolynomialRows
     activations: PolynomialRows
-    leader: IntArray
     rules: list[tuple[Positions, PolynomialRows, Shape]]
 
 
@@ -157,8 +150,7 @@ def lower_units(
 ) -> Lowered:
     """Turn units into choice and level bits (variables ``first, first + 1, ...``).
 
-    ``expressions`` gives the parameters, ``activations`` the 0/1 activation of every row, ``leader`` the
-    first row that has the same activation.
+    ``expressions`` gives the parameters, ``activations`` the 0/1 activation of every row.
     """
     origin = constraint.positions.origin
     choice_entries, level_entries = [], []
@@ -185,17 +177,12 @@ def lower_units(
         next_level += int(lengths.sum())
     _constant_rows(writer, constraint)
     order = np.argsort(np.concatenate(writer.activation_rows), kind="stable")
-    leader = np.arange(constraint.rows.num_rows)
-    for unit in units:
-        first_equal, which = first_appearances(unit.switch.T)
-        leader[unit.rows] = unit.rows[first_equal[which]]
     return Lowered(
         [choice, level],
         writer.definitions,
         np.concatenate(writer.targets),
         stack_rows(writer.expressions),
         stack_rows(writer.activations).take(order),
-        leader,
         writer.rules,
     )
 

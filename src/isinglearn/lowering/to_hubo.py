@@ -72,28 +72,25 @@ class _Lowering:
             self.definitions += lowered.definitions
             self.substitutions.append((lowered.targets, lowered.expressions))
             self.integer_rules += lowered.rules
-            self._place_activations(
-                constraint, lowered.activations, lowered.leader, inline=plan.way == "inline"
-            )
+            self._place_activations(constraint, lowered.activations, inline=plan.way == "inline")
 
     def _place_activations(
-        self, constraint: Constraint, active: PolynomialRows, leader: IntArray, *, inline: bool
+        self, constraint: Constraint, active: PolynomialRows, *, inline: bool
     ) -> None:
-        """Substitute ``a = 2 A - 1``, or keep one bit per distinct ``A`` and tie it by a penalty."""
+        """Substitute ``a = 2 A - 1``, or keep a bit for each ``A`` that varies and tie it by a penalty.
+
+        Samples with equal ``A`` keep a bit each: a shared one would belong to several samples, and the
+        repair bound of its tie would be their sum.
+        """
         assert constraint.target is not None
         target = constraint.target
-        every = np.arange(len(target))
         varies = np.bincount(active.rows[active.degrees > 0], minlength=len(target)) > 0
-        gone = every if inline else np.flatnonzero(~varies)
+        gone = np.arange(len(target)) if inline else np.flatnonzero(~varies)
         signs = active.scaled(2) + PolynomialRows.constants(np.full(active.num_rows, -1))
         self.substitutions.append((target[gone], signs.take(gone)))
-        if inline:
-            return
-        twins = np.flatnonzero(varies & (leader != every))
-        leaders = PolynomialRows.variables(target[leader[twins]])
-        self.substitutions.append((target[twins], leaders))
-        kept = np.flatnonzero(varies & (leader == every))
-        self.ties.append((constraint.positions.take(kept), active.take(kept), target[kept]))
+        if not inline:
+            kept = np.flatnonzero(varies)
+            self.ties.append((constraint.positions.take(kept), active.take(kept), target[kept]))
 
     def settle_constants(self) -> None:
         """Signs that no parameter can change are constants, not bits."""

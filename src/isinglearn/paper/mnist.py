@@ -31,14 +31,14 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from isinglearn.errors import DataError, check_choice
+
 __all__ = [
     "CLASSES",
     "DATA_VARIABLE",
     "INPUTS",
     "WHITE_LEVEL",
     "Digits",
-    "MnistError",
-    "MnistNotFoundError",
     "Parameters",
     "Selection",
     "Thresholds",
@@ -77,14 +77,6 @@ _IDX_UINT8 = 0x08
 _MAX_SIDE = 255
 
 
-class MnistError(ValueError):
-    """A file, an array or an option of the MNIST task breaks a rule."""
-
-
-class MnistNotFoundError(MnistError, FileNotFoundError):
-    """A directory or file of the MNIST data is missing."""
-
-
 # --------------------------------------------------------------------------------------------
 # Files
 # --------------------------------------------------------------------------------------------
@@ -114,10 +106,8 @@ def read_idx(path: str | os.PathLike[str], ndim: int | None = None) -> NDArray[n
 
     Raises
     ------
-    MnistNotFoundError
-        There is no such file.
-    MnistError
-        The file is not gzip, not IDX, of another type or shape, or cut short.
+    DataError
+        The file is missing, not gzip, not IDX, of another type or shape, or cut short.
     """
     content = _decompress(Path(path))
     shape = _idx_shape(content, Path(path), ndim)
@@ -125,10 +115,12 @@ def read_idx(path: str | os.PathLike[str], ndim: int | None = None) -> NDArray[n
     # math.prod, not numpy: a damaged header may declare more than int64 can hold.
     expected, received = math.prod(shape), len(content) - offset
     if received != expected:
-        raise MnistError(
-            f"IDX data of wrong length in {path}: a file of shape {shape} holds exactly "
-            f"{expected} bytes after its header; received {received}. "
-            "Fetch the file again; it is cut short or damaged."
+        raise DataError(
+            "the IDX data are of the wrong length",
+            where=str(path),
+            rule=f"a file of shape {shape} holds exactly {expected} bytes after its header",
+            received=f"{received} bytes",
+            remedy="fetch the file again; it is cut short or damaged",
         )
     return np.frombuffer(content, dtype=np.uint8, offset=offset).reshape(shape)
 
@@ -136,45 +128,62 @@ def read_idx(path: str | os.PathLike[str], ndim: int | None = None) -> NDArray[n
 def _decompress(path: Path) -> bytes:
     """Turn a gzip file into its content."""
     if not path.is_file():
-        raise MnistNotFoundError(
-            f"MNIST file missing: {path} must be an existing gzip-compressed IDX file. "
-            "Put the original file there, or correct the path."
+        raise DataError(
+            "the MNIST file is missing",
+            where=str(path),
+            rule="an existing gzip-compressed IDX file",
+            received="a path where no file is found",
+            remedy="put the original file there, or correct the path",
         )
     try:
         with gzip.open(path, "rb") as stream:
             return stream.read()
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise MnistError(
-            f"Unreadable gzip file {path}: an IDX file must be a complete gzip stream; "
-            f"received one that fails with '{error}'. "
-            "Fetch the original .gz file again, and do not unpack it."
+        raise DataError(
+            "the gzip file is unreadable",
+            where=str(path),
+            rule="an IDX file is a complete gzip stream",
+            received=f"one that fails with '{error}'",
+            remedy="fetch the original .gz file again, and do not unpack it",
         ) from error
 
 
 def _idx_shape(content: bytes, path: Path, ndim: int | None) -> tuple[int, ...]:
     """Turn an IDX header into the declared shape, after checking magic, type and dimensions."""
-    remedy = "Use one of the four original MNIST files."
+    remedy = "use one of the four original MNIST files"
     if len(content) < 4 or content[:2] != b"\x00\x00":
-        raise MnistError(
-            f"Not an IDX file: {path} must begin with two zero bytes, a type byte and a "
-            f"dimension byte; received {content[:4].hex(' ') or 'no bytes'}. {remedy}"
+        raise DataError(
+            "this is not an IDX file",
+            where=str(path),
+            rule="two zero bytes, a type byte and a dimension byte at the beginning",
+            received=content[:4].hex(" ") or "no bytes",
+            remedy=remedy,
         )
     if content[2] != _IDX_UINT8:
-        raise MnistError(
-            f"Wrong IDX type in {path}: byte 2 must be 0x{_IDX_UINT8:02x} (unsigned bytes); "
-            f"received 0x{content[2]:02x}. {remedy}"
+        raise DataError(
+            "the IDX type is wrong",
+            where=str(path),
+            rule=f"byte 2 is 0x{_IDX_UINT8:02x} (unsigned bytes)",
+            received=f"0x{content[2]:02x}",
+            remedy=remedy,
         )
     if content[3] == 0 or (ndim is not None and content[3] != ndim):
         rule = "at least 1" if ndim is None else str(ndim)
-        raise MnistError(
-            f"Wrong number of dimensions in {path}: byte 3 must be {rule}; "
-            f"received {content[3]}. {remedy}"
+        raise DataError(
+            "the number of dimensions is wrong",
+            where=str(path),
+            rule=f"byte 3 is {rule}",
+            received=content[3],
+            remedy=remedy,
         )
     end = 4 + 4 * content[3]
     if len(content) < end:
-        raise MnistError(
-            f"IDX header cut short in {path}: {content[3]} dimensions need {end} bytes; "
-            f"received {len(content)}. Fetch the file again."
+        raise DataError(
+            "the IDX header is cut short",
+            where=str(path),
+            rule=f"{content[3]} dimensions need {end} bytes",
+            received=f"{len(content)} bytes",
+            remedy="fetch the file again",
         )
     return tuple(int.from_bytes(content[i : i + 4], "big") for i in range(4, end, 4))
 
@@ -192,24 +201,23 @@ def find_files(split: Split, directory: str | os.PathLike[str] | None = None) ->
 
     Raises
     ------
-    MnistError
-        The split is unknown, or no directory is named.
-    MnistNotFoundError
-        A file is missing.
+    OptionError
+        The split is unknown.
+    DataError
+        No directory is named, or a file is missing.
     """
-    if split not in _FILES:
-        raise MnistError(
-            f"Unknown MNIST split: `split` must be one of {sorted(_FILES)}; received {split!r}. "
-            "Pass 'train' or 'test'."
-        )
+    check_choice(split, _FILES, "split")
     folder = _data_directory(directory) / "mnist"
     images, labels = (folder / name for name in _FILES[split])
     missing = [path.name for path in (images, labels) if not path.is_file()]
     if missing:
-        raise MnistNotFoundError(
-            f"MNIST files missing in {folder}: the {split} split needs {images.name} and "
-            f"{labels.name}; not found: {', '.join(missing)}. Put the original files there, or "
-            f"name another data directory (argument or {DATA_VARIABLE})."
+        raise DataError(
+            "MNIST files are missing",
+            where=str(folder),
+            rule=f"the {split} split needs {images.name} and {labels.name}",
+            received=f"a folder where these are not found: {', '.join(missing)}",
+            remedy="put the original files there, or name another data directory "
+            f"(argument or {DATA_VARIABLE})",
         )
     return images, labels
 
@@ -219,10 +227,12 @@ def _data_directory(directory: str | os.PathLike[str] | None) -> Path:
     # An empty value would silently mean the current directory.
     named = directory if directory is not None else os.environ.get(DATA_VARIABLE)
     if named is None or not os.fspath(named):
-        raise MnistError(
-            "No MNIST directory: the data directory must be named by the argument or by the "
-            f"environment variable {DATA_VARIABLE}; received neither (or an empty one). "
-            "Pass the directory that has the folder 'mnist'."
+        raise DataError(
+            "no data directory is named",
+            where="directory",
+            rule=f"named by the argument or by the environment variable {DATA_VARIABLE}",
+            received="neither, or an empty one",
+            remedy="pass the directory that has the folder 'mnist'",
         )
     return Path(named)
 
@@ -243,10 +253,12 @@ def load_six_nine(split: Split, directory: str | os.PathLike[str] | None = None)
     image_path, label_path = find_files(split, directory)
     images, digits = read_idx(image_path, ndim=3), read_idx(label_path, ndim=1)
     if len(images) != len(digits):
-        raise MnistError(
-            f"MNIST files do not belong together: {image_path.name} and {label_path.name} in "
-            f"{image_path.parent} must have equally many entries; received {len(images)} images "
-            f"and {len(digits)} labels. Take both from the same source."
+        raise DataError(
+            "these MNIST files do not belong together",
+            where=str(image_path.parent),
+            rule=f"{image_path.name} and {label_path.name} have equally many entries",
+            received=f"{len(images)} images and {len(digits)} labels",
+            remedy="take both from the same source",
         )
     chosen = np.isin(digits, _DIGITS)
     six, nine = CLASSES
@@ -268,10 +280,12 @@ class Thresholds:
 
     def __post_init__(self) -> None:
         if not 1 <= self.low < self.high:
-            raise MnistError(
-                "Bad thresholds: `low` and `high` must satisfy 1 <= low < high, so that each of "
-                f"-1, 0 and +1 can occur; received low={self.low}, high={self.high}. "
-                "Pass two increasing positive integers."
+            raise DataError(
+                "these are no thresholds",
+                where="Thresholds(low, high)",
+                rule="1 <= low < high, so that each of -1, 0 and +1 can occur",
+                received=f"low={self.low}, high={self.high}",
+                remedy="pass two increasing positive integers",
             )
 
 
@@ -310,15 +324,20 @@ def patch_counts(images: NDArray[np.uint8], white_level: int = WHITE_LEVEL) -> I
 def _check_images(images: NDArray[np.uint8]) -> None:
     """Turn an array that is no stack of byte images into an error."""
     if images.dtype != np.uint8 or images.ndim != 3:
-        raise MnistError(
-            "Bad images: `images` must be a uint8 array of shape (count, rows, columns); "
-            f"received {images.dtype} of shape {images.shape}. "
-            "Pass what `load_six_nine` returns, or convert to that form."
+        raise DataError(
+            "this is no stack of byte images",
+            where="images",
+            rule="a uint8 array of shape (count, rows, columns)",
+            received=f"{images.dtype} of shape {images.shape}",
+            remedy="pass what load_six_nine returns, or convert to that form",
         )
     if max(images.shape[1:]) > _MAX_SIDE:
-        raise MnistError(
-            f"Images too large: rows and columns must not exceed {_MAX_SIDE}; received shape "
-            f"{images.shape}. Reduce the images first."
+        raise DataError(
+            "the images are too large",
+            where="images",
+            rule=f"at most {_MAX_SIDE} rows and columns",
+            received=f"shape {images.shape}",
+            remedy="reduce the images first",
         )
 
 
@@ -326,10 +345,12 @@ def _check_not_blank(row_used: NDArray[np.bool_], white_level: int) -> None:
     """Turn an image without a white pixel, which has nothing to crop to, into an error."""
     blank = np.flatnonzero(~row_used.any(axis=1))
     if blank.size:
-        raise MnistError(
-            f"Blank image: every image needs a pixel of at least {white_level} to crop to; "
-            f"received {blank.size} without, the first at index {blank[0]}. "
-            "Remove those images or lower `white_level`."
+        raise DataError(
+            "an image is blank",
+            where="images",
+            rule=f"every image has a pixel of at least {white_level} to crop to",
+            received=f"{blank.size} without, the first at index {blank[0]}",
+            remedy="remove those images or lower white_level",
         )
 
 
@@ -384,10 +405,12 @@ class Parameters(NamedTuple):
 def encode_inputs(inputs: IntArray) -> IntArray:
     """Turn inputs (count, 4) with entries -1, 0, +1 into codes 0..80."""
     if inputs.ndim != 2 or inputs.shape[1] != 4 or bool((np.abs(inputs) > 1).any()):
-        raise MnistError(
-            "Bad inputs: `inputs` must have shape (count, 4) and entries -1, 0 or +1; received "
-            f"shape {inputs.shape} with values {np.unique(inputs)[:8].tolist()}. "
-            "Pass what `normalise` or `preprocess` returns."
+        raise DataError(
+            "these are no inputs of the MNIST task",
+            where="inputs",
+            rule="shape (count, 4) and entries -1, 0 or +1",
+            received=f"shape {inputs.shape} with values {np.unique(inputs)[:8].tolist()}",
+            remedy="pass what normalise or preprocess returns",
         )
     codes: IntArray = (inputs + 1) @ _PLACES
     return codes
@@ -396,15 +419,20 @@ def encode_inputs(inputs: IntArray) -> IntArray:
 def _check_labelled(rows: IntArray, labels: IntArray) -> None:
     """Turn patch rows (counts or inputs) and labels that do not fit together into an error."""
     if rows.ndim != 2 or rows.shape[1] != 4 or labels.shape != rows.shape[:1]:
-        raise MnistError(
-            "Bad labelled data: the images must have shape (count, 4), one value per patch, and "
-            f"`labels` shape (count,); received {rows.shape} and {labels.shape}. "
-            "Pass the patches and the labels of the same images."
+        raise DataError(
+            "patches and labels do not fit together",
+            where="labels",
+            rule="patches of shape (count, 4), one value for each patch, labels of shape (count,)",
+            received=f"{rows.shape} and {labels.shape}",
+            remedy="pass the patches and the labels of the same images",
         )
     if not bool(np.isin(labels, CLASSES).all()):
-        raise MnistError(
-            "Bad labels: every label must be +1 (digit 6) or -1 (digit 9); received the values "
-            f"{np.unique(labels)[:8].tolist()}. Pass what `load_six_nine` returns."
+        raise DataError(
+            "a label is not known",
+            where="labels",
+            rule="+1 (digit 6) or -1 (digit 9)",
+            received=f"the values {np.unique(labels)[:8].tolist()}",
+            remedy="pass what load_six_nine returns",
         )
 
 
@@ -529,7 +557,7 @@ def select_training_set(counts: IntArray, labels: IntArray) -> Selection:
 
     Raises
     ------
-    MnistError
+    DataError
         The arrays do not fit together, or no choice is admissible.
     """
     _check_labelled(counts, labels)
@@ -539,10 +567,12 @@ def select_training_set(counts: IntArray, labels: IntArray) -> Selection:
             codes = _most_typical(quartets, table)
             parameters = classifier_parameters(classifier)
             return _selection(counts, labels, thresholds, codes, parameters)
-    raise MnistError(
-        "No admissible training set: two images of 6 and two of 9 must leave one zero-loss "
-        f"function, under some pair of thresholds; received {len(labels)} images that allow "
-        "none. Pass more, or more varied, training images."
+    raise DataError(
+        "there is no admissible training set",
+        where="counts",
+        rule="two images of 6 and two of 9 leave one zero-loss function, under some thresholds",
+        received=f"{len(labels)} images that allow none",
+        remedy="pass more, or more varied, training images",
     )
 
 

@@ -19,6 +19,10 @@ For task III a unique optimum cannot exist. A middle unit with frozen bias ``H -
 exactly one cell; units on cells ``{c, d}`` and units on the other two cells, with the output
 negated, are the same function. Two optima is therefore the least possible, and is what we ask for.
 
+This is an oracle for the tests of the compiler, so it is independent on purpose: forward pass, sign,
+bit counts and enumeration are its own, and nothing of isinglearn is imported. Do not replace them by the
+library's.
+
 Run ``python -m isinglearn.paper.task_search`` to print the data and their facts.
 """
 

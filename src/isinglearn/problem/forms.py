@@ -92,7 +92,7 @@ class Constraint:
         return aim != (row if self.kind == "equal" else np.where(row >= 0, 1, -1))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class QCBO:
     """Quadratic constrained problem over integers: minimise ``objective`` subject to ``constraints``."""
 
@@ -101,6 +101,10 @@ class QCBO:
     constraints: tuple[Constraint, ...]
     definitions: tuple[Definition, ...]
     scale: int
+
+    def __repr__(self) -> str:
+        rows = sum(constraint.rows.num_rows for constraint in self.constraints)
+        return f"QCBO({len(self.variables)} integers, {rows} constraints, scale {self.scale})"
 
     @cached_property
     def num_bits(self) -> int:
@@ -132,24 +136,27 @@ class QCBO:
 
     def to_cqm(self) -> dimod.ConstrainedQuadraticModel:
         """Turn into a dimod constrained quadratic model over its integers."""
-        from isinglearn.problem.exports import qcbo_to_cqm
+        from isinglearn.problem.exports.constrained import qcbo_to_cqm
 
         return qcbo_to_cqm(self)
 
     def write_lp(self, path: str | Path) -> None:
         """Write an LP file (big-M rows for the signs), as SCIP and, if all is linear, HiGHS read it."""
-        from isinglearn.problem.exports import write_lp
+        from isinglearn.problem.exports.constrained import write_lp
 
         write_lp(self, Path(path))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _Unconstrained:
     variables: VariableTable
     objective: tuple[Energy, ...]
     penalties: tuple[Energy, ...]
     code: BitCode
     scale: int
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.num_variables} spins, scale {self.scale})"
 
     @property
     def num_variables(self) -> int:
@@ -181,7 +188,7 @@ class _Unconstrained:
         return self.code.decode(bits)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class HUBO(_Unconstrained):
     """Unconstrained problem over bits, of any degree, before order reduction."""
 
@@ -191,7 +198,7 @@ class HUBO(_Unconstrained):
 
     def to_polynomial(self) -> BinaryPolynomial:
         """Turn into a dimod binary polynomial keyed by variable names."""
-        from isinglearn.problem.exports import hubo_to_polynomial
+        from isinglearn.problem.exports.unconstrained import hubo_to_polynomial
 
         return hubo_to_polynomial(self)
 
@@ -241,7 +248,7 @@ class Products:
         return filled
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class QUBO(_Unconstrained):
     """Quadratic unconstrained problem: what an Ising machine takes."""
 
@@ -283,25 +290,25 @@ class QUBO(_Unconstrained):
 
     def to_bqm(self) -> dimod.BinaryQuadraticModel:
         """Turn into a dimod binary quadratic model keyed by variable names."""
-        from isinglearn.problem.exports import qubo_to_bqm
+        from isinglearn.problem.exports.unconstrained import qubo_to_bqm
 
         return qubo_to_bqm(self)
 
     def to_matrix(self) -> scipy.sparse.csr_array[Any, Any]:
         """Turn into an upper triangular sparse ``Q``; the energy is ``x Q x + offset``."""
-        from isinglearn.problem.exports import qubo_to_matrix
+        from isinglearn.problem.exports.unconstrained import qubo_to_matrix
 
         return qubo_to_matrix(self)
 
     def to_ising(self) -> tuple[NDArray[np.float64], scipy.sparse.csr_array[Any, Any], float]:
         """Turn into fields, couplings and offset for spins ``2 x - 1``; multiples of 1/4, exact in floats."""
-        from isinglearn.problem.exports import qubo_to_ising
+        from isinglearn.problem.exports.unconstrained import qubo_to_ising
 
         return qubo_to_ising(self)
 
     def write(self, path: str | Path) -> None:
         """Write as ``.qubo`` (qbsolv), ``.coo`` or ``.npz``, by the file's ending."""
-        from isinglearn.problem.exports import write_qubo
+        from isinglearn.problem.exports.unconstrained import write_qubo
 
         write_qubo(self, Path(path))
 
