@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isinglearn.errors import DataError
-from isinglearn.paper import mnist
+from isinglearn.paper import mnist, mnist_choice
 
 IntArray = NDArray[np.int64]
 
@@ -37,7 +37,7 @@ def main() -> int:
         return 2
     start = time.perf_counter()
     train_counts = mnist.patch_counts(train.images)
-    selection = mnist.select_training_set(train_counts, train.labels)
+    selection = mnist_choice.select_training_set(train_counts, train.labels)
     seconds = time.perf_counter() - start
     test_counts = mnist.patch_counts(test.images)
     print_selection(selection, test_counts, test.labels)
@@ -48,13 +48,15 @@ def main() -> int:
 
 
 def print_selection(
-    selection: mnist.Selection, test_counts: IntArray, test_labels: IntArray
+    selection: mnist_choice.Selection, test_counts: IntArray, test_labels: IntArray
 ) -> None:
     """Print the chosen thresholds, images, parameters and accuracies."""
     inputs = np.array(selection.inputs, dtype=np.int64)
-    zero_loss = mnist.zero_loss_parameters(inputs, np.array(selection.labels, dtype=np.int64))
+    zero_loss = mnist_choice.zero_loss_parameters(
+        inputs, np.array(selection.labels, dtype=np.int64)
+    )
     test_inputs = mnist.normalise(test_counts, selection.thresholds)
-    predicted = mnist.predict(selection.parameters, test_inputs)
+    predicted = mnist_choice.predict(selection.parameters, test_inputs)
     print(selection.thresholds)
     for values, label, index in zip(
         selection.inputs, selection.labels, selection.indices, strict=True
@@ -71,17 +73,19 @@ def print_selection(
 
 
 def print_image_spread(
-    selection: mnist.Selection,
+    selection: mnist_choice.Selection,
     train_counts: IntArray,
     train_labels: IntArray,
     test_counts: IntArray,
     test_labels: IntArray,
 ) -> None:
     """Print, at the chosen thresholds, how accuracy varies over all admissible quartets."""
-    train = mnist.histogram(mnist.normalise(train_counts, selection.thresholds), train_labels)
-    test = mnist.histogram(mnist.normalise(test_counts, selection.thresholds), test_labels)
+    train = mnist_choice.histogram(
+        mnist.normalise(train_counts, selection.thresholds), train_labels
+    )
+    test = mnist_choice.histogram(mnist.normalise(test_counts, selection.thresholds), test_labels)
     train_right, test_right = _correct(train), _correct(test)
-    quartets = [mnist.available_quartets(f, train) for f in range(len(train_right))]
+    quartets = [mnist_choice.available_quartets(f, train) for f in range(len(train_right))]
     number = np.array([len(rows) for rows in quartets])
     draws = [_draws(rows, train) for rows in quartets]
     used = number > 0
@@ -108,15 +112,15 @@ def print_threshold_spread(
     train_counts: IntArray, train_labels: IntArray, test_counts: IntArray, test_labels: IntArray
 ) -> None:
     """Print how the best admissible function of each threshold pair does."""
-    pairs, tables = mnist.threshold_histograms(train_counts, train_labels)
+    pairs, tables = mnist_choice.threshold_histograms(train_counts, train_labels)
     scores = []
     for pair, table in zip(pairs, tables, strict=True):
         right = _correct(table)
         order = np.argsort(-right, kind="stable")
-        best = next((f for f in order if len(mnist.available_quartets(int(f), table))), None)
+        best = next((f for f in order if len(mnist_choice.available_quartets(int(f), table))), None)
         if best is not None:
             thresholds = mnist.Thresholds(int(pair[0]), int(pair[1]))
-            test = mnist.histogram(mnist.normalise(test_counts, thresholds), test_labels)
+            test = mnist_choice.histogram(mnist.normalise(test_counts, thresholds), test_labels)
             test_share = _correct(test)[best] / test.sum()
             scores.append((right[best] / table.sum(), test_share, thresholds))
     scores.sort(key=lambda score: (-score[0], score[2]))
@@ -135,7 +139,7 @@ def print_threshold_spread(
 
 def _correct(table: IntArray) -> IntArray:
     """Turn a histogram (2, 81) into the number of correct images per function."""
-    six = mnist.classifiers() > 0
+    six = mnist_choice.classifiers() > 0
     right: IntArray = six @ table[0] + ~six @ table[1]
     return right
 

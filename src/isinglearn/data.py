@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from isinglearn.errors import DataError, check_count
 from isinglearn.problem.encodings import IntArray, bit_count
-from isinglearn.problem.polynomial import check_overflow
+from isinglearn.problem.terms import check_overflow
 
 
 @dataclass(frozen=True, eq=False)

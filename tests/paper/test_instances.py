@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import isinglearn as il
-from isinglearn.paper import mnist, task_search
+from isinglearn.paper import mnist, mnist_choice, task_search
 from isinglearn.paper.instances import MNIST, TASKS, instances, two_moons
 
 FORMS = {"compact": {}, "box": {"box": True}, "paper": {"formulation": "paper"}}
@@ -108,7 +108,7 @@ def test_brute_force_finds_the_networks_of_the_search(task, instance, form):
 @needs_mnist
 def test_the_four_images_are_what_the_rule_selects():
     digits = mnist.load_six_nine("train", data_directory())
-    chosen = mnist.select_training_set(mnist.patch_counts(digits.images), digits.labels)
+    chosen = mnist_choice.select_training_set(mnist.patch_counts(digits.images), digits.labels)
     assert MNIST.X.tolist() == [list(row) for row in chosen.inputs]
     assert MNIST.y.tolist() == list(chosen.labels)
     inputs = mnist.preprocess(digits.images[list(chosen.indices)], chosen.thresholds)
@@ -116,7 +116,7 @@ def test_the_four_images_are_what_the_rule_selects():
 
 
 def test_the_four_images_determine_the_network():
-    fits = mnist.zero_loss_parameters(MNIST.X, MNIST.y)
+    fits = mnist_choice.zero_loss_parameters(MNIST.X, MNIST.y)
     problem = il.compile(MNIST.network, MNIST.X, MNIST.y)
     best = il.solve(problem, "brute").best.parameters
     assert [network.hidden_weights for network in fits] == [tuple(best["layer1.weight"][0])]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from isinglearn.errors import OptionError
 from isinglearn.problem.coding import BitCode, Definition, encode_integers
 from isinglearn.problem.encodings import ENCODINGS, bit_count, encoding_named, layout
-from isinglearn.problem.polynomial import PolynomialRows
+from isinglearn.problem.rows import PolynomialRows
 from isinglearn.problem.variables import Block, VariableTable, grid
 
 RANGES = [(lo, lo + span) for lo in (-5, -4, -1, 0, 3) for span in range(9)]

@@ -17,7 +17,7 @@ from isinglearn import nn
 from isinglearn.errors import OptionError, OverflowRefused
 from isinglearn.lowering.pipeline import Problem, compile
 from isinglearn.problem.forms import QCBO, QUBO, Constraint, Energy
-from isinglearn.problem.polynomial import PolynomialRows
+from isinglearn.problem.rows import PolynomialRows
 from isinglearn.problem.variables import Block, Positions, VariableTable
 
 X = [[-4, -3], [0, 1], [-4, 4], [3, -4], [-3, 1], [4, 4]]

@@ -11,13 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isinglearn.errors import OverflowRefused
-from isinglearn.problem.polynomial import (
-    Polynomial,
-    PolynomialRows,
-    multiply_rows,
-    stack_rows,
-    sum_polynomials,
-)
+from isinglearn.problem.polynomial import Polynomial, sum_polynomials
+from isinglearn.problem.rows import PolynomialRows, multiply_rows, stack_rows
 
 NUM_VARIABLES = 4
 ALL_BITS = np.array(list(product((0, 1), repeat=NUM_VARIABLES)))
@@ -320,19 +315,6 @@ def test_multiplied_rows_add_up_the_triples(data):
 
 @examples
 @given(st.data())
-def test_combining_is_the_weighted_sum(data):
-    rows = data.draw(loose_rows())
-    weights = data.draw(st.lists(coefficients, min_size=len(rows), max_size=len(rows)))
-    combined = family(rows).combine(weights)
-    assert combined.to_terms() == merged(
-        (term, weight * value)
-        for row, weight in zip(rows, weights, strict=True)
-        for term, value in row
-    )
-
-
-@examples
-@given(st.data())
 def test_row_bounds_hold_at_every_point(data):
     rows = data.draw(loose_rows())
     ends = [sorted(data.draw(st.tuples(*[st.integers(-3, 3)] * 2))) for _ in range(NUM_VARIABLES)]
@@ -390,7 +372,6 @@ FIRST = np.array([0])
         pytest.param(lambda: Polynomial.of([[0], [0]], [2**61, 2**61]), id="merge"),
         pytest.param(lambda: Polynomial.of([[0], [0]], [2**62, -(2**62)]), id="cancelling merge"),
         pytest.param(lambda: ROW.scaled(2**22), id="scaled rows"),
-        pytest.param(lambda: ROW.combine([-(2**22)]), id="combined rows"),
         pytest.param(lambda: ROW.expand("square"), id="squared rows"),
         pytest.param(lambda: ROW.expand("pairs"), id="pairs of rows"),
         pytest.param(lambda: (ROW + ROW.scaled(2**21)).scaled(2), id="sum of rows"),

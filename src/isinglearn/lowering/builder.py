@@ -11,7 +11,7 @@ from isinglearn.nn.module import ParameterSpec
 from isinglearn.problem.coding import Definition
 from isinglearn.problem.encodings import IntArray
 from isinglearn.problem.forms import QCBO, Constraint, Energy
-from isinglearn.problem.polynomial import PolynomialRows, Shape, multiply_rows
+from isinglearn.problem.rows import PolynomialRows, Shape, multiply_rows
 from isinglearn.problem.variables import Block, Positions, VariableTable, grid
 
 

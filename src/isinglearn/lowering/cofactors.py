@@ -7,7 +7,8 @@ from numba import njit
 
 from isinglearn.lowering.reduction import Reduction
 from isinglearn.problem.encodings import IntArray
-from isinglearn.problem.polynomial import Monomials, PolynomialRows, check_overflow, stack_rows
+from isinglearn.problem.rows import PolynomialRows, stack_rows
+from isinglearn.problem.terms import Monomials, check_overflow
 
 # Components of at most this many bits are enumerated; larger ones are bounded term by term.
 ENUMERATED_BITS = 10

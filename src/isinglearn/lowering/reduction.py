@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 
 from isinglearn.problem.encodings import IntArray
-from isinglearn.problem.polynomial import Monomials
+from isinglearn.problem.terms import Monomials
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ from scipy.sparse.csgraph import connected_components
 from isinglearn.problem.coding import Definition
 from isinglearn.problem.encodings import IntArray
 from isinglearn.problem.forms import Constraint
-from isinglearn.problem.polynomial import PolynomialRows, Shape, stack_rows
+from isinglearn.problem.rows import PolynomialRows, Shape, stack_rows
 from isinglearn.problem.variables import Block, Positions, VariableTable, bit_block
 
 # More weight settings than this are not enumerated; the slack form is far smaller by then.

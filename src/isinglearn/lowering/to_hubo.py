@@ -14,7 +14,7 @@ from isinglearn.lowering.thresholds import lower_units
 from isinglearn.problem.coding import BitCode, Definition, bits_of, encode_integers, written_blocks
 from isinglearn.problem.encodings import IntArray, encoding_named
 from isinglearn.problem.forms import HUBO, QCBO, Constraint, Energy, Proofs
-from isinglearn.problem.polynomial import PolynomialRows, Shape, stack_rows
+from isinglearn.problem.rows import PolynomialRows, Shape, stack_rows
 from isinglearn.problem.variables import Block, Positions, VariableTable, bits_needed
 
 Weigh = Callable[[IntArray], tuple[IntArray, Proofs]]

@@ -27,7 +27,9 @@ from isinglearn.lowering.penalties import Certificate, product_proof, user_weigh
 from isinglearn.lowering.reduction import Reduction, reduce_monomials
 from isinglearn.problem.encodings import IntArray
 from isinglearn.problem.forms import HUBO, QUBO, Energy, Products, Proofs
-from isinglearn.problem.polynomial import Monomials, Polynomial, PolynomialRows, term_order
+from isinglearn.problem.polynomial import Polynomial
+from isinglearn.problem.rows import PolynomialRows
+from isinglearn.problem.terms import Monomials, term_order
 from isinglearn.problem.variables import Block, bit_block
 
 

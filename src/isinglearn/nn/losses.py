@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isinglearn.problem.encodings import IntArray
-from isinglearn.problem.polynomial import check_overflow
+from isinglearn.problem.terms import check_overflow
 
 if TYPE_CHECKING:
     from isinglearn.data import Dataset

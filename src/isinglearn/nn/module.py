@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from isinglearn.errors import NetworkError, check_count
 from isinglearn.nn.domains import Domain
 from isinglearn.problem.encodings import IntArray
-from isinglearn.problem.polynomial import check_overflow
+from isinglearn.problem.terms import check_overflow
 
 if TYPE_CHECKING:
     from isinglearn.lowering.builder import Builder, Expression

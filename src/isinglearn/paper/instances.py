@@ -2,7 +2,7 @@
 
 The paper shows its data only as pictures. Tasks I to III: found by the seeded search of
 ``isinglearn.paper.task_search`` such that everything the paper states of them holds. MNIST: chosen by the
-rule of ``isinglearn.paper.mnist`` from the training images alone. Two moons: scikit-learn's, see
+rule of ``isinglearn.paper.mnist_choice`` from the training images alone. Two moons: scikit-learn's, see
 :func:`two_moons`.
 """
 

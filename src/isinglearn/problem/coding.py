@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isinglearn.problem.encodings import IntArray, encoding_named, layout
-from isinglearn.problem.polynomial import PolynomialRows, stack_rows
+from isinglearn.problem.rows import PolynomialRows, stack_rows
 from isinglearn.problem.variables import Block, VariableTable, bits_needed
 
 

@@ -10,7 +10,7 @@ from numba import njit
 from isinglearn.errors import OverflowRefused
 
 if TYPE_CHECKING:
-    from isinglearn.problem.polynomial import PolynomialRows
+    from isinglearn.problem.rows import PolynomialRows
 
 
 # A product of terms must fit one int64 key.
@@ -19,7 +19,7 @@ KEY_BITS = 62.0
 
 def expand_rows(family: PolynomialRows, *, pairs: bool) -> PolynomialRows:
     """Turn each row ``t`` into ``t^2``, or with ``pairs`` into ``t (t - 1) / 2``, canonical over bits."""
-    from isinglearn.problem.polynomial import PolynomialRows
+    from isinglearn.problem.rows import PolynomialRows
 
     if family.degree == 0:
         values = family.offsets

@@ -16,14 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from isinglearn.problem.coding import BitCode, Definition
 from isinglearn.problem.encodings import IntArray
-from isinglearn.problem.polynomial import (
-    Polynomial,
-    PolynomialRows,
-    Shape,
-    Terms,
-    check_overflow,
-    sum_terms,
-)
+from isinglearn.problem.polynomial import Polynomial, sum_terms
+from isinglearn.problem.rows import PolynomialRows, Shape
+from isinglearn.problem.terms import Terms, check_overflow
 from isinglearn.problem.variables import Positions, VariableTable, bits_needed
 
 if TYPE_CHECKING:

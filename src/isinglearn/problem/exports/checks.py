@@ -9,7 +9,8 @@ import numpy as np
 
 from isinglearn.errors import OptionError, OverflowRefused
 from isinglearn.problem.encodings import IntArray
-from isinglearn.problem.polynomial import Polynomial, PolynomialRows
+from isinglearn.problem.polynomial import Polynomial
+from isinglearn.problem.rows import PolynomialRows
 
 # Integers below this are exact in a 64-bit float.
 FLOAT_LIMIT = 2**53

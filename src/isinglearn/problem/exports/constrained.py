@@ -18,7 +18,7 @@ from isinglearn.problem.exports.checks import (
     unique_names,
 )
 from isinglearn.problem.exports.files import replacing, write_lines
-from isinglearn.problem.polynomial import PolynomialRows, multiply_rows, stack_rows
+from isinglearn.problem.rows import PolynomialRows, multiply_rows, stack_rows
 
 if TYPE_CHECKING:
     import dimod

@@ -13,7 +13,7 @@ from isinglearn.errors import check_choice
 from isinglearn.problem.encodings import IntArray
 from isinglearn.problem.exports.checks import FLOAT_LIMIT, check_exact, index_pairs, unique_names
 from isinglearn.problem.exports.files import replacing, write_lines, write_triplets
-from isinglearn.problem.polynomial import check_overflow
+from isinglearn.problem.terms import check_overflow
 
 if TYPE_CHECKING:
     import dimod
