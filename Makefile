@@ -25,7 +25,7 @@ help:
 	@echo 'make setup   install for development into $(VENV)'
 	@echo 'make lint    ruff check and ruff format --check'
 	@echo 'make types   mypy'
-	@echo 'make bench   isinglearn bench'
+	@echo 'make bench   speed of the compiler beside its peers, as a table'
 	@echo 'make clean   remove caches and build products, keep $(VENV)'
 	@echo 'Options for demo, test (pytest) and bench: make test ARGS="-k polynomial"'
 
@@ -50,7 +50,7 @@ types: $(DEV)
 	@$(BIN)/mypy --no-error-summary
 
 bench: $(USE)
-	@$(BIN)/isinglearn bench $(ARGS)
+	@$(BIN)/python benchmarks/compile.py $(ARGS)
 
 clean:
 	@rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis docs/_build

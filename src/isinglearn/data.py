@@ -26,7 +26,7 @@ class Dataset:
     y
         Shape (samples, outputs); the label is ``y / label_scale``.
     weights
-        Shape (samples,), positive integers in the ratio of the sample weights.
+        Shape (samples,), non-negative integers in the ratio of the sample weights.
     label_scale
         Denominator of the labels' grid.
     """
@@ -68,7 +68,11 @@ class Dataset:
         return bit_count(largest - 1) if largest > 1 else 0
 
     def merged(self) -> Dataset:
-        """Equal samples (input and label) once, with their weights added; order of first appearance."""
+        """Equal samples once, their weights added, those of weight 0 left out; in order of appearance."""
+        if not self.weights.all():
+            kept = self.weights > 0
+            some = Dataset(self.X[kept], self.y[kept], self.weights[kept], self.label_scale)
+            return some.merged()
         rows = np.concatenate([self.X, self.y], axis=1)
         first, inverse = first_appearances(rows)
         weights = sum_by(inverse, self.weights, len(first))

@@ -23,11 +23,12 @@ class Verdict:
     Attributes
     ----------
     violations
-        Names of the penalties and products that the bits break.
+        Parameters outside their domains, predictions outside the box, and the names of the penalties
+        and products that the bits break.
     decodes
         Whether the bits decode to the parameters given.
     claimed_energy, recomputed_energy
-        As reported by the solver, and as ``x Q x + offset`` summed anew, entry by entry.
+        As reported by the solver, and summed anew row by row.
     loss_from_bits
         Objective part of the energy over the scale.
     loss_from_forward
@@ -67,8 +68,9 @@ def verify(
 ) -> Verdict:
     """Turn a network, and the QUBO bits it came from if any, into a verdict."""
     true = forward_loss(problem, parameters)
+    faults = _faults(problem, parameters)
     if bits is None:
-        return Verdict((), True, None, None, None, true)
+        return Verdict(tuple(faults), True, None, None, None, true)
     assignment = np.asarray(bits, dtype=np.int64).ravel()
     qubo = problem.qubo
     if len(assignment) != qubo.num_variables or not np.isin(assignment, (0, 1)).all():
@@ -83,7 +85,7 @@ def verify(
     same = all(np.array_equal(decoded[name], parameters[name]) for name in decoded)
     objective = sum(int((part.values(assignment) @ part.weights)[0]) for part in qubo.objective)
     return Verdict(
-        tuple(qubo.violations(assignment)),
+        (*faults, *qubo.violations(assignment)),
         same,
         claimed_energy,
         _energy(qubo, assignment),
@@ -93,10 +95,27 @@ def verify(
 
 
 def _energy(qubo: QUBO, bits: IntArray) -> int:
-    """The energy from the exported matrix, in Python integers."""
-    matrix = qubo.to_matrix().tocoo()
-    both = bits[matrix.coords[0]] * bits[matrix.coords[1]] == 1
-    return sum(matrix.data[both].tolist()) + qubo.offset
+    """The energy row by row: objective, every penalty, every product; never the merged polynomial."""
+    parts = (*qubo.objective, *qubo.penalties)
+    total = sum(int((part.values(bits) @ part.weights)[0]) for part in parts)
+    products = qubo.products
+    u, v, w = bits[products.left], bits[products.right], bits[products.auxiliary]
+    return total + int((products.weights * (3 * w + u * v - 2 * u * w - 2 * v * w)).sum())
+
+
+def _faults(problem: Problem, parameters: Parameters) -> list[str]:
+    """Parameters outside their domains, and predictions outside the form's box."""
+    faults = []
+    for name, spec in problem.network.parameters.items():
+        values = np.asarray(parameters[name])
+        frozen_kept = (values[~spec.free] == spec.frozen[~spec.free]).all()
+        if not spec.domain.contains(values[spec.free]) or not frozen_kept:
+            faults.append(f"{name} outside its domain")
+    if problem.box is not None:
+        outputs = problem.network.forward(parameters, problem.data.X)
+        outside = ((outputs < problem.box[0]) | (outputs > problem.box[1])).any(axis=1)
+        faults += [f"prediction of sample {i} outside the box" for i in np.flatnonzero(outside)]
+    return faults
 
 
 def forward_loss(problem: Problem, parameters: Parameters) -> Fraction:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import isinglearn as il
 from isinglearn import nn
 from isinglearn.decode import decode_vectors, true_losses
+from isinglearn.errors import NetworkError
 from isinglearn.paper.instances import MNIST, TASKS
 
 WAYS = [
@@ -103,6 +104,9 @@ SMALL_NETS = st.sampled_from(
         nn.paper_network(1, 2, 3, 1, 0),
         nn.paper_network(2, 1, 3, 2, 0),
         nn.Sequential(nn.Linear(2, 1), nn.Linear(1, 1)),
+        nn.Sequential(nn.Linear(2, 1), nn.Sign(), nn.Linear(1, 1)).freeze(
+            {"layer1.weight": [[1, -1]], "layer1.bias": 0}
+        ),
         nn.Sequential(nn.Linear(2, 2, bias=nn.Int(-3, 3)), nn.Sign(), nn.Linear(2, 1)),
     ]
 )
@@ -118,6 +122,8 @@ SMALL_NETS = st.sampled_from(
 def test_random_problems_have_the_right_minimum(net, rows, way, box):
     data = np.array(rows)
     X, y = data[:, : net.in_features], data[:, 2 : 2 + net.out_features]
+    # A box belongs to the paper's last layer behind a Sign.
+    box = box and len(net.modules) > 2
     problem = il.compile(net, X, y, box=box, sample_weight=1 + np.arange(len(X)), **way)
     best = il.solve(problem, "brute").best.loss
     assert minimum(problem.qubo.to_bqm()) == best * problem.qubo.scale
@@ -167,3 +173,56 @@ def test_the_repair_bound_suffices_where_it_is_the_smaller_one(way):
     assert inline or ("penalties", "repair") in proofs
     best = il.solve(problem, "brute").best.loss
     assert minimum(problem.qubo.to_bqm()) == best * problem.qubo.scale
+
+
+def test_the_paper_form_is_exact_for_layers_that_are_not_the_papers():
+    # A middle layer without a Sign before it can have sums of 0; a scaled one has another grid.
+    thirds = nn.Fixed(-1, 2, 3)
+    nets = [
+        nn.Sequential(
+            nn.Linear(1, 1, bias=nn.Int(0, 0)), nn.Linear(1, 1), nn.Sign(), nn.Linear(1, 1)
+        ),
+        nn.Sequential(nn.Linear(1, 1, weight=thirds, bias=thirds), nn.Linear(1, 1), nn.Sign()),
+        nn.Sequential(nn.Linear(1, 1, weight=thirds, bias=thirds), nn.Linear(1, 1)),
+    ]
+    for net in nets:
+        problem = il.compile(net, [[0], [1]], [1, -1], formulation="paper")
+        best = il.solve(problem, "brute").best.loss
+        assert minimum(problem.qubo.to_bqm()) == best * problem.qubo.scale
+
+
+def test_an_incumbent_outside_its_domain_is_refused():
+    net = nn.Sequential(nn.Linear(1, 1, weight=nn.Spin(), use_bias=False), nn.Sign())
+    with pytest.raises(NetworkError, match="its domain does not"):
+        il.compile(net, [[1]], [1], incumbent={"layer1.weight": np.array([[0]])})
+    with pytest.raises(NetworkError, match="its domain does not"):
+        il.compile(net, [[1]], [1], incumbent={"layer1.weight": np.array([[0.5]])})
+
+
+def test_samples_that_switch_alike_are_weighed_apart():
+    # Every input is a multiple of one vector, so that all of them switch together.
+    line = np.array([[2, 1], [4, 2], [6, 3], [8, 4]])
+    X = np.concatenate([line, -line])
+    weight = nn.Fixed(16, 31, 16)
+    net = nn.Sequential(
+        nn.Linear(2, 1, use_bias=False), nn.Sign(), nn.Linear(1, 1, weight=weight, use_bias=False)
+    )
+    for way in WAYS:
+        problem = il.compile(net, X, np.ones(len(X)), **way)
+        best = il.solve(problem, "brute").best.loss
+        assert minimum(problem.qubo.to_bqm()) == best * problem.qubo.scale
+
+
+@pytest.mark.parametrize("encoding", ["binary", "twos_complement"])
+def test_encodings_with_values_outside_the_domain_are_refused(encoding):
+    with pytest.raises(NetworkError, match="values outside the domain"):
+        nn.Int(0, 2, encoding=encoding)
+
+
+def test_samples_of_weight_0_need_no_spins():
+    X, y = [[1, 0], [-1, 1], [0, 1]], [1, -1, 1]
+    net = nn.paper_network(2, 1, 2, 1, 0)
+    weighed = il.compile(net, X, y, sample_weight=[1, 1, 0])
+    left_out = il.compile(net, X[:2], y[:2])
+    assert weighed.qubo.num_variables == left_out.qubo.num_variables
+    assert il.solve(weighed, "brute").best.loss == il.solve(left_out, "brute").best.loss

@@ -5,6 +5,8 @@ parameters, inputs and outputs, must be the graph of ``forward``; in the paper f
 that its encoding can express.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -27,9 +29,9 @@ def lowered(module, example, paper):
     parameters = {spec.name: builder.parameter(spec) for spec in module.parameters}
     width = example.inputs.shape[1]
     lo, hi = int(example.inputs.min()), int(example.inputs.max())
-    inputs = builder.parameter(
-        ParameterSpec.trainable("x", "weight", (width,), nn.Int(lo, hi))
-    ).with_scale(example.input_scale)
+    values = builder.parameter(ParameterSpec.trainable("x", "weight", (width,), nn.Int(lo, hi)))
+    spins = set(np.unique(example.inputs)) == {-1, 1}
+    inputs = replace(values, scale=example.input_scale, is_spin=spins)
     outputs = module.lower(builder, parameters, inputs)
     return builder.build(1), outputs
 

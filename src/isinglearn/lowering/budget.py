@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from isinglearn.data import Dataset
 from isinglearn.errors import OptionError
 from isinglearn.lowering.options import Options
 from isinglearn.lowering.orders import choose_order
 from isinglearn.lowering.pipeline import Problem
+from isinglearn.lowering.pipeline import compile as compile_problem
 from isinglearn.lowering.signs import slack_bits
 from isinglearn.lowering.to_hubo import to_hubo
-from isinglearn.nn.losses import MSE
 from isinglearn.nn.module import Sequential
 from isinglearn.problem.encodings import bit_count
 from isinglearn.problem.variables import bits_needed
@@ -103,14 +102,22 @@ class Budget:
         }
 
 
-def spin_budget(what: Shape | Sequential, X: ArrayLike | None = None, **options: Any) -> Budget:
+def spin_budget(
+    what: Shape | Sequential,
+    X: ArrayLike | None = None,
+    *,
+    order: str = "auto",
+    signs: str = "auto",
+    box: bool = False,
+) -> Budget:
     """Turn a shape, or a network and its inputs, into the spins that both formulations need.
 
     For a :class:`Shape` nothing is compiled: table 2 and the compact worst case. For a network and data
-    the compact figure is exact, equal to what compiling gives.
+    the compact figure is exact, equal to what compiling with the same options gives.
     """
     if isinstance(what, Shape):
-        return Budget(table_2(what), _auxiliaries(what), _worst_case(what), exact=False)
+        worst = _worst_case(what)
+        return Budget(table_2(what), _auxiliaries(what), worst, exact=False)
     if X is None:
         raise OptionError(
             "a network needs data to be counted",
@@ -119,7 +126,7 @@ def spin_budget(what: Shape | Sequential, X: ArrayLike | None = None, **options:
             received="no X",
             remedy="pass X, or a Shape for the worst case",
         )
-    return _exact(what, X, options)
+    return _exact(what, X, Options("compact", order, signs, box))
 
 
 def table_2(shape: Shape) -> dict[str, int]:
@@ -210,17 +217,17 @@ def _slack(lo: int, hi: int) -> int:
     return int(slack_bits(np.array([lo]), np.array([hi]))[0])
 
 
-def _exact(net: Sequential, X: ArrayLike, options: dict[str, Any]) -> Budget:
+def _exact(net: Sequential, X: ArrayLike, options: Options) -> Budget:
     from isinglearn.lowering.to_qubo import to_qubo
 
-    inputs = np.asarray(X)
-    data = Dataset.of(X, np.zeros((len(inputs), net.out_features)))
-    bits = net.input_bits if net.input_bits is not None else data.input_bits
-    network = net.resolved(bits)
-    compact = Problem(network, data, MSE(), Options(**options))
-    hubo = to_hubo(compact.qcbo, compact.options, None)
-    qubo = to_qubo(hubo, choose_order(hubo, compact.options), compact.options, None)
-    paper = Problem(network, data, MSE(), Options("paper"))
+    # Labels do not change any count, but compiling wants some; all checks of the data are compile's.
+    rows = np.shape(X)[0] if np.ndim(X) else 0
+    labels = np.zeros((rows, getattr(net, "out_features", 1)))
+    checked = compile_problem(net, X, labels)
+    compact = Problem(checked.network, checked.data, checked.loss, options)
+    hubo = to_hubo(compact.qcbo, options, None)
+    qubo = to_qubo(hubo, choose_order(hubo, options), options, None)
+    paper = Problem(checked.network, checked.data, checked.loss, Options("paper"))
     counts: dict[str, int] = {}
     for block in paper.qcbo.variables.blocks:
         name = f"{block.origin}.{block.label}"

@@ -19,8 +19,8 @@ from isinglearn.problem.variables import Block, Positions, VariableTable, grid
 class Expression:
     """An array of integer expressions: numerators over ``scale``, with a range each.
 
-    ``magnitude`` and ``may_be_zero`` are what the paper's appendix D says of a sum's size, for the
-    variables that an activation derives from it.
+    ``nominal`` and ``may_be_zero`` are what the paper's appendix D says of a sum's size, for the
+    variables that an activation derives from it; ``is_spin`` says that all values are -1 or +1.
     """
 
     rows: PolynomialRows
@@ -30,6 +30,7 @@ class Expression:
     scale: int = 1
     nominal: int | None = None
     may_be_zero: bool = True
+    is_spin: bool = False
 
     @property
     def magnitude(self) -> int:
@@ -39,15 +40,18 @@ class Expression:
         return int(max(np.abs(self.lo).max(initial=0), np.abs(self.hi).max(initial=0)))
 
     def __add__(self, other: Expression) -> Expression:
-        return replace(
-            self, rows=self.rows + other.rows, lo=self.lo + other.lo, hi=self.hi + other.hi
-        )
+        rows, lo, hi = self.rows + other.rows, self.lo + other.lo, self.hi + other.hi
+        return replace(self, rows=rows, lo=lo, hi=hi, is_spin=False)
 
     def scaled(self, factor: int) -> Expression:
         """Every value times ``factor``."""
         ends = np.stack([self.lo * factor, self.hi * factor])
         return replace(
-            self, rows=self.rows.scaled(factor), lo=ends.min(axis=0), hi=ends.max(axis=0)
+            self,
+            rows=self.rows.scaled(factor),
+            lo=ends.min(axis=0),
+            hi=ends.max(axis=0),
+            is_spin=False,
         )
 
     def with_scale(self, scale: int) -> Expression:
@@ -148,7 +152,7 @@ class Builder:
         """New variables -1/+1 that follow the sign of ``value_of``, without a constraint saying so."""
         indices, result = self._variables(label, role, shape, -1, 1, "spin")
         self._definitions.append(Definition(indices, "sign", value_of.rows))
-        return result
+        return replace(result, is_spin=True)
 
     # -- constraints -------------------------------------------------------------------------------
 
@@ -167,6 +171,7 @@ class Builder:
     ) -> Expression:
         """New variables equal to ``value``; without an encoding they are only a name for it."""
         if scale is not None and scale != value.scale:
+            assert scale % value.scale == 0, "a finer grid must contain the coarser one"
             value = value.scaled(scale // value.scale).with_scale(scale)
         indices, result = self._variables(label, role, value.shape, lo, hi, encoding)
         self._definitions.append(Definition(indices, "value", value.rows))
@@ -182,7 +187,7 @@ class Builder:
         self._constraints.append(
             Constraint(self.places("sign", value.shape), "sign", value.rows, indices)
         )
-        return result
+        return replace(result, is_spin=True)
 
     def minimise(self, label: str, value: Expression, weights: IntArray, *, shape: Shape) -> None:
         """Add ``sum weights * shape(value)`` to the objective."""

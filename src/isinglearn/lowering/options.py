@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
-from isinglearn.errors import check_choice, check_count
+from isinglearn.errors import OptionError, check_choice, check_count
 
 FORMULATIONS = ("compact", "paper")
 ORDERS = ("auto", "mixed", "square", "product")
@@ -26,7 +25,8 @@ class Options:
         ``product``, whichever needs fewer spins. The paper form is always ``square``.
     signs
         How sign units of the compact form are written: ``slack`` (two's complement), ``threshold``
-        (one bit per distinct behaviour), or ``auto``, the smaller.
+        (one bit per distinct behaviour, where a unit has few settings), or ``auto``, the smaller by an
+        estimate.
     box
         Confine predictions to the paper's range; always so in the paper form.
     penalty, product_weight
@@ -44,7 +44,17 @@ class Options:
         check_choice(self.formulation, FORMULATIONS, "formulation")
         check_choice(self.order, ORDERS, "order")
         check_choice(self.signs, SIGNS, "signs")
+        if not isinstance(self.box, bool):
+            raise OptionError(
+                "box is a switch",
+                where="box",
+                rule="True or False",
+                received=repr(self.box),
+                remedy="box=True confines predictions to the paper's range",
+            )
         if self.paper:
+            check_choice(self.order, ("auto", "square"), "order with formulation='paper'")
+            check_choice(self.signs, ("auto",), "signs with formulation='paper'")
             object.__setattr__(self, "order", "square")
         for name in ("penalty", "product_weight"):
             value = getattr(self, name)
@@ -60,8 +70,3 @@ class Options:
     def repairable(self) -> bool:
         """Whether every parameter setting is feasible, so that a forward pass repairs any assignment."""
         return not (self.paper or self.box)
-
-    @property
-    def sign_choice(self) -> Literal["auto", "slack", "threshold"]:
-        """``signs`` for the type checker."""
-        return self.signs  # type: ignore[return-value]

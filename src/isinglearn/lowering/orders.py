@@ -1,4 +1,4 @@
-"""The order of squaring and reducing: which of two needs fewer auxiliaries, from counts alone."""
+"""The order of squaring and reducing: which of two needs fewer auxiliaries."""
 
 from __future__ import annotations
 
@@ -10,13 +10,25 @@ from isinglearn.lowering.options import Options
 from isinglearn.problem.encodings import IntArray
 from isinglearn.problem.forms import HUBO, Energy
 
+# Terms in rows up to which both orders are tried out: some milliseconds.
+SMALL = 1 << 12
+
 Order = Literal["mixed", "square", "product"]
 
 
 def choose_order(hubo: HUBO, options: Options) -> Order:
-    """Turn the option into an order; ``auto`` compares the auxiliaries of the squared objective."""
+    """Turn the option into an order; ``auto`` takes the one with fewer auxiliaries.
+
+    Small problems are reduced both ways; for large ones the auxiliaries are estimated from counts.
+    """
     if options.order != "auto":
         return cast("Order", options.order)
+    if sum(len(part.rows.rows) for part in (*hubo.objective, *hubo.penalties)) <= SMALL:
+        from isinglearn.lowering.to_qubo import to_qubo
+
+        orders: tuple[Order, ...] = ("product", "mixed")
+        spins = {o: to_qubo(hubo, o, options, None).num_variables for o in orders}
+        return min(orders, key=lambda o: spins[o])
     samples = hubo.variables.samples
     parts = [p for p in hubo.objective if p.shape != "linear" and p.rows.degree == 2]
     products = sum(_products_in_rows(part) for part in parts)
@@ -33,8 +45,8 @@ def _products_in_rows(part: Energy) -> int:
 def _pairs_after_squaring(part: Energy, samples: IntArray) -> float:
     """Square first: pairs of activations for every sample, pairs of parameter bits for every output.
 
-    Bits of one weight make no pair: they meet the same activation, and its square is 1. Without
-    activations (they are expressions in shared bits) squaring first saves nothing.
+    Bits of one weight make no pair: they meet the same activation, and its square is 1. Where
+    activations are expressions in shared bits, squaring first is not estimated and not chosen.
     """
     rows = part.rows
     bits, row = rows.monomials[rows.degrees == 2], rows.rows[rows.degrees == 2]

@@ -46,10 +46,10 @@ class Certificate:
     worst: dict[int, int]
 
     def weigh(self, samples: IntArray) -> tuple[IntArray, Proofs]:
-        """Turn the gadgets' samples (-1: several) into the smaller proved weight and its proof."""
+        """Turn the gadgets' samples (negative: none or several) into the smaller weight and its proof."""
         incumbent = self.upper - self.lower + 1
-        repair = np.array([self.worst.get(int(i), incumbent) + 1 for i in np.unique(samples)])
-        repair = repair[np.searchsorted(np.unique(samples), samples)]
+        distinct, which = np.unique(samples, return_inverse=True)
+        repair = np.array([self.worst.get(int(i), incumbent) + 1 for i in distinct])[which]
         weights = np.minimum(incumbent, repair)
         proofs = np.where(repair < incumbent, PROOFS.index("repair"), PROOFS.index("incumbent"))
         return weights.astype(np.int64), proofs.astype(np.uint8)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from isinglearn.lowering.summary import Summary
 
 # Score of a network that the form cannot express; above every loss, below overflow.
-_INFEASIBLE = np.int64(2**61)
+_INFEASIBLE = np.iinfo(np.int64).max
 
 
 def compile(
@@ -95,9 +95,13 @@ def compile(
             remedy="call net.forward to evaluate it, or free a parameter",
         )
     chosen = loss or MSE()
-    chosen.check_reach(data, network.reach(float(2**bits)), network.output_scale)
+    # The paper's form halves the grid of the outputs.
+    chosen.check_reach(data, 2 * network.reach(float(2**bits)), 2 * network.output_scale)
     check_memory(network, data, options)
-    return Problem(network, data, chosen, options, incumbent)
+    problem = Problem(network, data, chosen, options, incumbent)
+    if incumbent is not None:
+        problem.vector(incumbent)
+    return problem
 
 
 def _check_types(net: object, loss: object) -> None:
@@ -191,7 +195,7 @@ class Problem:
         if self.options.repairable:
             samples, costs = self.training.samples, self.training.worst
             worst = dict(zip(samples.tolist(), costs.tolist(), strict=True))
-        return Certificate(self.incumbent[1], 0, worst)
+        return Certificate(self.incumbent[1], self.loss.lower_bound, worst)
 
     @cached_property
     def hubo(self) -> HUBO:
@@ -265,7 +269,18 @@ class Problem:
                     received=np.shape(parameters[name]) if name in parameters else "nothing",
                     remedy="use the names and shapes of problem.network.parameters",
                 )
-            parts.append(np.asarray(parameters[name], dtype=np.int64)[spec.free])
+            given = np.asarray(parameters[name])
+            whole = given.astype(np.int64)
+            fits = np.array_equal(whole, given) and spec.domain.contains(whole[spec.free])
+            if not fits or (whole[~spec.free] != spec.frozen[~spec.free]).any():
+                raise NetworkError(
+                    "a parameter has values that its domain does not",
+                    where=name,
+                    rule=f"numerators of {spec.domain}, frozen entries as frozen",
+                    received=given.tolist(),
+                    remedy="give integer numerators over the denominator",
+                )
+            parts.append(whole[spec.free])
         return np.concatenate(parts)
 
     def complete(self, vectors: ArrayLike) -> IntArray:
@@ -307,7 +322,7 @@ class Problem:
         """A good feasible network (free parameters) and its integer loss."""
         if self.options.paper:
             # Biases cut to what matters also keep the paper's other ranges.
-            options = Options("compact", box=True)
+            options = Options("compact", box=self.training.has_box)
             twin = Problem(self.network, self.data, self.loss, options, self._given_incumbent)
             vector = twin.incumbent[0]
         else:

@@ -13,6 +13,9 @@ from isinglearn.problem.encodings import IntArray, bit_count
 from isinglearn.problem.forms import QCBO, Constraint
 from isinglearn.problem.variables import bits_needed
 
+# Squared terms beyond which level bits cost too much memory, about a gigabyte.
+MOST_TERMS = 1 << 23
+
 Way = Literal["slack", "threshold", "inline"]
 
 
@@ -43,9 +46,17 @@ def plan_signs(qcbo: QCBO, options: Options) -> list[SignPlan]:
         costs = _costs(qcbo, constraint, units, bits, options.order)
         if options.signs == "threshold":
             del costs["slack"]
+        elif _squared_terms(units) > MOST_TERMS:
+            costs = {"slack": costs["slack"]}
         best = min(costs, key=lambda way: (costs[way], way))
         plans.append(SignPlan(constraint, best, [] if best == "slack" else units))
     return plans
+
+
+def _squared_terms(units: list[Unit]) -> int:
+    """Terms of the squared ties: every activation is a sum over the settings that switch it on."""
+    lengths = [(unit.switch >= 0).sum(axis=0) for unit in units]
+    return int(sum((own * (own + 1) // 2).sum() for own in lengths))
 
 
 def _costs(

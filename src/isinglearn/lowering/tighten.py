@@ -6,8 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from isinglearn.problem.encodings import FULL_RANGE
 from isinglearn.problem.forms import QCBO, Constraint, Energy
 from isinglearn.problem.variables import VariableTable
+
+# Beyond every range.
+FAR = 2**62
 
 
 def tighten(qcbo: QCBO) -> QCBO:
@@ -19,9 +23,12 @@ def tighten(qcbo: QCBO) -> QCBO:
     """
     table = qcbo.variables
     lo, hi = table.lo.copy(), table.hi.copy()
+    least, most = np.full(len(table), FAR), np.full(len(table), -FAR)
     candidates = np.zeros(len(table), dtype=bool)
     for start, block in zip(table.starts, table.blocks, strict=False):
-        candidates[start : start + len(block)] = block.role == "bias" and block.encoding != "spin"
+        candidates[start : start + len(block)] = (
+            block.role == "bias" and block.encoding not in FULL_RANGE
+        )
     parts: list[Energy | Constraint] = [*qcbo.objective, *qcbo.constraints]
     for part in parts:
         rows = part.rows
@@ -29,7 +36,7 @@ def tighten(qcbo: QCBO) -> QCBO:
         terms = rows.monomials[rows.degrees > 1] if linear_sign else rows.monomials
         candidates[terms[terms >= 0]] = False
     for constraint in qcbo.constraints:
-        if constraint.kind != "sign":
+        if constraint.kind != "sign" or not constraint.rows.degree:
             continue
         rows = constraint.rows
         linear = np.flatnonzero(rows.degrees == 1)
@@ -46,12 +53,15 @@ def tighten(qcbo: QCBO) -> QCBO:
         variable, factor, row = variable[fine], factor[fine], row[fine]
         rest_low = low[row] - factor * table.lo[variable]
         rest_high = high[row] - factor * table.hi[variable]
-        on, off = np.full(len(table), -(2**62)), np.full(len(table), 2**62)
+        on, off = np.full(len(table), -FAR), np.full(len(table), FAR)
         np.maximum.at(on, variable, -(rest_low // factor))
         np.minimum.at(off, variable, (-1 - rest_high) // factor)
         touched = np.unique(variable)
-        hi[touched] = np.clip(on[touched], table.lo[touched], table.hi[touched])
-        lo[touched] = np.clip(off[touched], table.lo[touched], hi[touched])
+        least[touched] = np.minimum(least[touched], off[touched])
+        most[touched] = np.maximum(most[touched], on[touched])
+    seen = most > -FAR
+    hi[seen] = np.clip(most[seen], table.lo[seen], table.hi[seen])
+    lo[seen] = np.clip(least[seen], table.lo[seen], hi[seen])
     starts = table.starts
     blocks = [
         replace(block, lo=lo[a : a + len(block)], hi=hi[a : a + len(block)])

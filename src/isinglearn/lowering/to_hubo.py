@@ -318,7 +318,7 @@ def _validity(
         ),
         np.concatenate([np.ones(len(later)), -np.ones(len(later))]),
     )
-    places = Positions(
-        block.origin, f"{block.label} order", block.axes, block.entries[owner[later]]
-    )
+    place = bit[later] - first - (np.cumsum(counts) - counts)[owner[later]]
+    entries = np.column_stack([block.entries[owner[later]], place])
+    places = Positions(block.origin, f"{block.label} order", (*block.axes, "bit"), entries)
     return [(places, rows, "linear")]

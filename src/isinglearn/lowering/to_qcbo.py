@@ -7,7 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from isinglearn.data import Dataset, first_appearances, sum_by
+from isinglearn.errors import OptionError
 from isinglearn.lowering.builder import Builder, Expression
+from isinglearn.nn.layers import Linear
 from isinglearn.nn.losses import MSE
 from isinglearn.nn.module import Sequential
 from isinglearn.problem.encodings import IntArray
@@ -27,6 +29,7 @@ class Training:
     worst: IntArray
     output_scale: int
     output_range: tuple[int, int]
+    has_box: bool
 
 
 def to_qcbo(
@@ -49,13 +52,24 @@ def to_qcbo(
         builder.origin = origin
         parameters.append({spec.name: builder.parameter(spec) for spec in module.parameters})
     values = builder.constants(inputs)
+    spins = False
     for (origin, module), mine in zip(network, parameters, strict=True):
         builder.origin = origin
+        spins = values.is_spin
         values = module.lower(builder, mine, values)
+    limits = _paper_box(network, values.scale, spins)
     if not paper:
         lo, hi = values.lo, values.hi
-        if box:
-            lo, hi = _paper_box(network, values)
+        if box and limits is None:
+            raise OptionError(
+                "this network has no box",
+                where="box=True",
+                rule="a last Linear layer with the paper's domains behind a Sign",
+                received=str(network),
+                remedy="leave box out, or unset the last layer's domains",
+            )
+        if box and limits is not None:
+            lo, hi = np.maximum(lo, limits[0]), np.minimum(hi, limits[1])
         values = builder.equal("y", "output", values, lo, hi, encoding="bounded" if box else None)
     builder.origin = ""
     outputs = values.shape[1]
@@ -67,15 +81,14 @@ def to_qcbo(
     worst = sum_by(which, each, len(inputs))
     qcbo = builder.build(loss.scale(data, values.scale))
     reach = int(values.lo.min()), int(values.hi.max())
-    return Training(qcbo, samples, worst, values.scale, reach)
+    return Training(qcbo, samples, worst, values.scale, reach, limits is not None)
 
 
-def _paper_box(network: Sequential, values: Expression) -> tuple[IntArray, IntArray]:
-    """Range of predictions that the paper's encoding of y has, on the grid of the outputs."""
-    width = network.modules[-1]
-    ranges = width.paper_ranges() if hasattr(width, "paper_ranges") else None
+def _paper_box(network: Sequential, scale: int, spin_inputs: bool) -> tuple[int, int] | None:
+    """Range of predictions that the paper's encoding of y has, on the grid of the outputs, if any."""
+    last = network.modules[-1]
+    ranges = last.paper_ranges(spin_inputs) if isinstance(last, Linear) else None
     if ranges is None:
-        return values.lo, values.hi
-    step = ranges["scale"] // values.scale
-    lo, hi = -(-ranges["lo"] // step), ranges["hi"] // step
-    return np.maximum(values.lo, lo), np.minimum(values.hi, hi)
+        return None
+    step = max(1, ranges["scale"] // scale)
+    return -(-ranges["lo"] // step), ranges["hi"] // step

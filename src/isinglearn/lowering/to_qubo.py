@@ -18,7 +18,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isinglearn.lowering.cofactors import cofactor_bounds
 from isinglearn.lowering.options import Options
@@ -31,6 +30,9 @@ from isinglearn.problem.polynomial import Polynomial
 from isinglearn.problem.rows import PolynomialRows
 from isinglearn.problem.terms import Monomials, term_order
 from isinglearn.problem.variables import Block, bit_block
+
+# Sample numbers of bits that belong to no sample, or to several; neither has a repair bound.
+NONE, SEVERAL, _PENDING = -1, -2, -3
 
 
 def to_qubo(hubo: HUBO, order: Order, options: Options, certificate: Certificate | None) -> QUBO:
@@ -81,8 +83,9 @@ class _State:
     def products_in_rows(self, first: int) -> IntArray:
         """Make the squared rows of ``parts[first:]`` linear; return the samples of the new products."""
         chosen = [i for i in range(first, len(self.parts)) if self.parts[i].shape != "linear"]
-        _, reduction, _ = self._replace_terms(chosen, target=1)
-        return _sample_of_products(self.samples, reduction)
+        before = len(self.samples)
+        self._replace_terms(chosen, target=1)
+        return self.samples[before:]
 
     def expand(self, num_objective: int) -> None:
         """Square what is to be squared; only penalties keep their rows apart, for names and weights."""
@@ -157,15 +160,15 @@ def _distinct_terms(families: list[PolynomialRows]) -> tuple[Monomials, list[Int
 
 
 def _sample_of_products(samples: IntArray, reduction: Reduction) -> IntArray:
-    """Sample of each product: that of its factors, -1 where they belong to several or to none."""
-    first, count = len(samples), len(reduction.left)
-    known = np.concatenate([samples, np.full(count, -2)])
-    while (waiting := np.flatnonzero(known[first:] == -2)).size:
+    """Sample of each product: that of its factors, ``NONE`` for parameters alone, else ``SEVERAL``."""
+    first = len(samples)
+    known = np.concatenate([samples, np.full(len(reduction.left), _PENDING)])
+    while (waiting := np.flatnonzero(known[first:] == _PENDING)).size:
         # A product of products waits until its factors are known; there are few such levels.
         a, b = known[reduction.left[waiting]], known[reduction.right[waiting]]
-        ready = (a > -2) & (b > -2)
-        one: NDArray[np.bool_] = (np.minimum(a, b) < 0) | (a == b)
-        known[first + waiting[ready]] = np.where(one, np.maximum(a, b), -1)[ready]
+        ready = (a != _PENDING) & (b != _PENDING)
+        one = np.where(a == NONE, b, np.where((b == NONE) | (a == b), a, SEVERAL))
+        known[first + waiting[ready]] = one[ready]
     return known[first:]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from isinglearn.errors import NetworkError, check_count
 from isinglearn.nn.activations import Sign as Sign
 from isinglearn.nn.domains import Domain as Domain
 from isinglearn.nn.domains import Fixed as Fixed
@@ -22,16 +23,7 @@ def paper_network(n: int, H: int, L: int, m: int = 1, B: int = 0) -> Sequential:
 
     ``B`` is the bit width of the inputs, which lie in ``[-2^B, 2^B]``.
     """
-    from isinglearn.errors import NetworkError
-
-    if L < 1:
-        raise NetworkError(
-            "a network needs a layer",
-            where="paper_network(L)",
-            rule="L >= 1",
-            received=L,
-            remedy="L = 2 is one hidden layer",
-        )
+    check_count(L, "paper_network(L)", error=NetworkError)
     widths = [n, *[H] * (L - 1), m]
     modules: list[Module] = []
     for before, after in pairwise(widths):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 
 from isinglearn.errors import NetworkError
-from isinglearn.problem.encodings import IntArray, bit_count, encoding_named
+from isinglearn.problem.encodings import FULL_RANGE, IntArray, bit_count, encoding_named, layout
+from isinglearn.problem.terms import check_overflow
 
 
 @dataclass(frozen=True)
@@ -23,14 +25,33 @@ class Domain:
     encoding: str = "bounded"
 
     def __post_init__(self) -> None:
-        encoding_named(self.encoding)
-        if self.lo > self.hi or self.denominator < 1:
+        ends = (self.lo, self.hi, self.denominator)
+        whole = all(isinstance(end, Integral) for end in ends)
+        if not whole or self.lo > self.hi or self.denominator < 1:
             raise NetworkError(
-                "a parameter domain is empty or has no positive denominator",
+                "a parameter domain is not a range of whole numbers over a positive denominator",
                 where="domain",
-                rule="lo <= hi and denominator >= 1",
+                rule="whole numbers lo <= hi and denominator >= 1",
                 received=f"lo={self.lo}, hi={self.hi}, denominator={self.denominator}",
                 remedy="swap the ends or widen the range",
+            )
+        check_overflow(float(max(abs(self.lo), abs(self.hi))), "domain")
+        encoding_named(self.encoding)
+        if self.encoding in FULL_RANGE:
+            self._check_range()
+
+    def _check_range(self) -> None:
+        """Raise if the encoding has codes for values that the domain has not."""
+        offset, coefficients = layout(self.encoding, self.lo, self.hi)
+        lowest = offset + int(np.minimum(coefficients, 0).sum())
+        highest = offset + int(np.maximum(coefficients, 0).sum())
+        if (lowest, highest) != (self.lo, self.hi):
+            raise NetworkError(
+                "this encoding has values outside the domain",
+                where=f"domain with encoding={self.encoding!r}",
+                rule=f"the whole range of its bits, here [{lowest}, {highest}]",
+                received=f"[{self.lo}, {self.hi}]",
+                remedy="use encoding='bounded', or that range",
             )
 
     @property

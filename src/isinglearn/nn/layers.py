@@ -58,6 +58,15 @@ class Linear(Module):
                     received=value,
                     remedy="remove the layer or give it units",
                 )
+        for name, domain in (("weight", weight), ("bias", bias)):
+            if domain is not None and not isinstance(domain, Domain):
+                raise NetworkError(
+                    "this is no domain",
+                    where=f"Linear({name})",
+                    rule="nn.Spin(), nn.Int(lo, hi) or nn.Fixed(lo, hi, denominator)",
+                    received=repr(domain),
+                    remedy="to fix a value use freeze",
+                )
         self.in_features, self.out_features = int(in_features), int(out_features)
         self.weight, self.bias, self.use_bias = weight, bias, use_bias
         self.context: Context | None = None
@@ -175,8 +184,8 @@ class Linear(Module):
     ) -> Expression:
         """Appendix C: a variable for every sum, ``W a + b = s`` as a constraint, ranges of appendix D."""
         total = self._affine(builder, parameters, inputs)
-        ranges = self.paper_ranges()
-        if ranges is None:
+        ranges = self.paper_ranges(inputs.is_spin)
+        if ranges is None or inputs.scale != 1:
             lo, hi = int(total.lo.min()), int(total.hi.max())
             return builder.equal("s", "sum", total, lo, hi, encoding="binary")
         return builder.equal(**ranges, value=total)
@@ -192,11 +201,13 @@ class Linear(Module):
             return not bias.free.any() and bool((bias.frozen == self.in_features - 1).all())
         return all(spec.domain.contains(spec.frozen[~spec.free]) for spec in (weight, bias))
 
-    def paper_ranges(self) -> dict[str, Any] | None:
-        """Table 2's bit counts, where the layer has the paper's own domains."""
+    def paper_ranges(self, spin_inputs: bool) -> dict[str, Any] | None:
+        """Table 2's bit counts, where the layer has the paper's own domains and kind of inputs."""
         assert self.context is not None
         n, bits = self.in_features, self.context.input_bits
         if not self._follows_the_paper(self.context):
+            return None
+        if self.context.position != "first" and not spin_inputs:
             return None
         if self.context.position == "last":
             # Half the step of the weights, as printed, so twice the numerator range.

@@ -53,18 +53,17 @@ class ParameterSpec:
 
     def freeze(self, value: ArrayLike) -> ParameterSpec:
         """Freeze to ``value`` (in units of the parameter, broadcast); NaN entries stay free."""
-        given = np.broadcast_to(np.asarray(value, dtype=np.float64), self.shape)
+        try:
+            given = np.broadcast_to(np.asarray(value, dtype=np.float64), self.shape)
+        except (TypeError, ValueError) as error:
+            raise self._unfit(value) from error
+        if np.isinf(given).any():
+            raise self._unfit(value)
         stays = np.isnan(given)
         scaled = np.where(stays, 0.0, given) * self.domain.denominator
         numerators = np.rint(scaled).astype(np.int64)
         if not np.array_equal(numerators, scaled):
-            raise NetworkError(
-                "a frozen value is not representable",
-                where=self.name,
-                rule=f"multiples of 1/{self.domain.denominator}",
-                received=value,
-                remedy="choose a value on the grid or another domain",
-            )
+            raise self._unfit(value)
         return ParameterSpec(
             self.name,
             self.role,
@@ -72,6 +71,15 @@ class ParameterSpec:
             self.domain,
             self.free & stays,
             np.where(stays, self.frozen, numerators),
+        )
+
+    def _unfit(self, value: object) -> NetworkError:
+        return NetworkError(
+            "a frozen value does not fit the parameter",
+            where=self.name,
+            rule=f"multiples of 1/{self.domain.denominator}, one or an array of shape {self.shape}",
+            received=value,
+            remedy="choose values on the grid or another domain; NaN leaves an entry free",
         )
 
 
@@ -195,6 +203,14 @@ class Sequential:
 
     def _check_widths(self) -> None:
         width = getattr(self.modules[0], "in_features", 0)
+        if not width:
+            raise NetworkError(
+                "a network begins with a layer that has a width",
+                where="Sequential",
+                rule="a Linear first",
+                received=str(self.modules[0]),
+                remedy="put nn.Linear(features, units) in front",
+            )
         before = "the input"
         for module in self.modules:
             wanted = getattr(module, "in_features", width)
@@ -271,7 +287,7 @@ class Sequential:
         """A copy with parameters frozen: ``{"layer1.bias": 2}``; NaN entries stay free."""
         names = {origin for origin, _ in self}
         for name in values:
-            if name.split(".")[0] not in names:
+            if name.count(".") != 1 or name.split(".")[0] not in names:
                 raise NetworkError(
                     "there is no such parameter",
                     where=f"freeze({name!r})",

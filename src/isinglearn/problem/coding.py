@@ -1,4 +1,4 @@
-"""BitCode: how a form's integers are written in its bits, both ways; a value that can be saved."""
+"""BitCode: how a form's integers are written in its bits, both ways; plain arrays, no code."""
 
 from __future__ import annotations
 

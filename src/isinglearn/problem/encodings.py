@@ -142,6 +142,10 @@ ENCODINGS: dict[str, Encoding] = {
 }
 
 
+# Encodings that use every code, so that they fit a range only if it is as large as theirs.
+FULL_RANGE = ("binary", "twos_complement", "spin")
+
+
 def encoding_named(name: str) -> Encoding:
     """Turn a name into its encoding, or into an error that names the nearest one."""
     return ENCODINGS[check_choice(name, ENCODINGS, "encoding")]

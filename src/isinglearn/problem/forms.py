@@ -266,7 +266,7 @@ class QUBO(_Unconstrained):
         ]
 
     def with_weights(self, penalty: int | None = None, product: int | None = None) -> QUBO:
-        """The same QUBO with weights set by hand; its summary then says "not certified"."""
+        """The same QUBO with weights set by hand, for which there is no proof."""
         penalties, products = self.penalties, self.products
         if penalty is not None:
             penalties = tuple(part.reweighted(penalty) for part in penalties)

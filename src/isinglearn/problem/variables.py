@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from isinglearn.problem.encodings import IntArray, layout
 
-PARAMETER_ROLES = ("weight", "bias")
-
 
 @dataclass(frozen=True, eq=False)
 class Positions:
