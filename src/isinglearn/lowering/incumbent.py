@@ -8,6 +8,7 @@ evaluations, not by a clock, so that compiling the same data gives the same byte
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import cycle
 from random import Random
 
 import numpy as np
@@ -16,7 +17,7 @@ from isinglearn.problem.encodings import IntArray
 
 # Vectors that descend together, rounds of descent, and how many (sample, network) evaluations all may
 # take: about a tenth of a second for small problems, never more than a few seconds.
-VECTORS = 20
+VECTORS = 24
 ROUNDS = 3
 EVALUATIONS = 1 << 23
 # Values of one parameter that are tried in one step.
@@ -64,25 +65,24 @@ def descend(
     """
     vectors = vectors.copy()
     losses = score(vectors)
-    active = np.ones(len(vectors), dtype=bool)
-    while active.any() and budget > 0 and losses.min() > 0:
-        improved = np.zeros(len(vectors), dtype=bool)
-        for place in np.argsort([rng.random() for _ in values]):
-            own, moving = values[place], np.flatnonzero(active)
-            trials = np.repeat(vectors[moving], len(own), axis=0)
-            trials[:, place] = np.tile(own, len(moving))
-            scores = score(trials).reshape(len(moving), len(own))
-            budget -= scores.size
-            winner = scores.argmin(axis=1)
-            best = scores[np.arange(len(moving)), winner]
-            better = best < losses[moving]
-            gained = moving[better]
-            vectors[gained, place] = own[winner[better]]
-            losses[gained] = best[better]
-            improved[gained] = True
-            if budget <= 0:
-                break
-        active &= improved
+    order = cycle(np.argsort([rng.random() for _ in values]).tolist())
+    # A vector is done once no parameter in a whole round improves it.
+    idle = np.zeros(len(vectors), dtype=np.int64)
+    while budget > 0 and losses.min() > 0 and (idle < len(values)).any():
+        place = next(order)
+        own, moving = values[place], np.flatnonzero(idle < len(values))
+        trials = np.repeat(vectors[moving], len(own), axis=0)
+        trials[:, place] = np.tile(own, len(moving))
+        scores = score(trials).reshape(len(moving), len(own))
+        budget -= scores.size
+        winner = scores.argmin(axis=1)
+        best = scores[np.arange(len(moving)), winner]
+        better = best < losses[moving]
+        gained = moving[better]
+        vectors[gained, place] = own[winner[better]]
+        losses[gained] = best[better]
+        idle[moving] += 1
+        idle[gained] = 1
     return vectors, losses
 
 
