@@ -71,15 +71,21 @@ def descend(
     while budget > 0 and losses.min() > 0 and (idle < len(values)).any():
         place = next(order)
         own, moving = values[place], np.flatnonzero(idle < len(values))
-        trials = np.repeat(vectors[moving], len(own), axis=0)
-        trials[:, place] = np.tile(own, len(moving))
-        scores = score(trials).reshape(len(moving), len(own))
+        if len(own) < 2:
+            idle[moving] += 1
+            continue
+        # Every value but the present one.
+        present = np.searchsorted(own, vectors[moving, place])
+        others = own[(present[:, None] + np.arange(1, len(own))) % len(own)]
+        trials = np.repeat(vectors[moving], len(own) - 1, axis=0)
+        trials[:, place] = others.ravel()
+        scores = score(trials).reshape(others.shape)
         budget -= scores.size
-        winner = scores.argmin(axis=1)
-        best = scores[np.arange(len(moving)), winner]
+        every, winner = np.arange(len(moving)), scores.argmin(axis=1)
+        best = scores[every, winner]
         better = best < losses[moving]
         gained = moving[better]
-        vectors[gained, place] = own[winner[better]]
+        vectors[gained, place] = others[every, winner][better]
         losses[gained] = best[better]
         idle[moving] += 1
         idle[gained] = 1
