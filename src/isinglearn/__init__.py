@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from isinglearn import nn as nn
     from isinglearn.data import quantise as quantise
     from isinglearn.errors import IsingLearnError as IsingLearnError
+    from isinglearn.lowering.budget import Shape as Shape
     from isinglearn.lowering.budget import spin_budget as spin_budget
     from isinglearn.lowering.pipeline import Problem as Problem
     from isinglearn.lowering.pipeline import compile as compile
@@ -22,6 +23,7 @@ _PUBLIC = {
     "compile": "isinglearn.lowering.pipeline",
     "Problem": "isinglearn.lowering.pipeline",
     "spin_budget": "isinglearn.lowering.budget",
+    "Shape": "isinglearn.lowering.budget",
     "solve": "isinglearn.solvers.run",
     "Run": "isinglearn.solvers.run",
     "quantise": "isinglearn.data",
@@ -33,6 +35,7 @@ __all__ = [
     "IsingLearnError",
     "Problem",
     "Run",
+    "Shape",
     "__version__",
     "compile",
     "nn",

@@ -91,7 +91,8 @@ def _span(qcbo: QCBO, constraint: Constraint) -> tuple[IntArray, IntArray]:
 
 def slack_bits(lo: IntArray, hi: IntArray) -> IntArray:
     """Turn sums in ``[lo, hi]`` into the number of slack bits of their sign gadget."""
-    return np.array([bit_count(int(r) // 2) for r in slack_reach(lo, hi)], dtype=np.int64)
+    largest, which = np.unique(slack_reach(lo, hi) // 2, return_inverse=True)
+    return np.array([bit_count(int(value)) for value in largest], dtype=np.int64)[which]
 
 
 def slack_reach(lo: IntArray, hi: IntArray) -> IntArray:
