@@ -44,12 +44,19 @@ def run_main(monkeypatch, tmp_path):
 def test_help_lists_the_commands(flag):
     result = invoke(flag)
     assert result.exit_code == 0
-    for command in ("demo", "estimate", "reproduce"):
+    for command in ("demo", "estimate", "solvers", "reproduce"):
         assert command in result.output
 
 
 @pytest.mark.parametrize(
-    "command", [["demo"], ["estimate"], ["reproduce"], ["reproduce", "counts"]]
+    "command",
+    [
+        ["demo"],
+        ["estimate"],
+        ["solvers"],
+        ["reproduce"],
+        *(["reproduce", name] for name in ("counts", "moons", "identity")),
+    ],
 )
 def test_every_command_has_help(command):
     result = invoke(*command, "--help")
@@ -210,6 +217,65 @@ def test_counts_as_a_table(counts, monkeypatch):
         assert str(figure) in result.output
 
 
+# -- solvers ---------------------------------------------------------------------------------------
+
+
+def test_solvers_lists_all_with_what_they_take():
+    rows = json.loads(invoke("solvers", "--json").output)["solvers"]
+    names = {row["name"] for row in rows}
+    assert {"annealer", "brute", "cpsat", "dwave-sa", "patterns", "treewidth"} <= names
+    for row in rows:
+        assert row["accepts"]
+        assert "pip install" in row["install"]
+    result = invoke("solvers")
+    assert all(name in result.output for name in names)
+
+
+def test_solvers_names_the_command_for_what_is_missing(monkeypatch):
+    from isinglearn.solvers.base import SOLVERS
+
+    monkeypatch.setattr(SOLVERS["cpsat"], "requires", ("no_such_package",))
+    rows = json.loads(invoke("solvers", "--json").output)["solvers"]
+    assert {row["name"]: row["installed"] for row in rows}["cpsat"] is False
+    assert "pip install" in invoke("solvers").output
+
+
+# -- the paper's verifications ---------------------------------------------------------------------
+
+
+def test_moons_prints_our_figures_beside_the_papers(tmp_path):
+    picture = tmp_path / "moons.png"
+    # Too short for CP-SAT's proof, long enough for the other one.
+    arguments = ["reproduce", "moons", "--time-limit", "5", "--output", str(picture)]
+    record = json.loads(invoke(*arguments, "--json").output)["moons"]
+    assert (record["loss_fraction"], record["accuracy"]) == ("68/225", 0.98)
+    assert record["qcbo"] == record["paper"]["qcbo"] == 3839
+    assert record["bound"] <= record["loss"]
+    proved = [row for row in record["runs"] if row["solver"] == "patterns"]
+    assert [row["loss_fraction"] for row in proved] == ["68/225", "61/225"]
+    assert {row["status"] for row in proved} == {"OPTIMAL"}
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_identity_counts_runs_and_proves_the_rest(tmp_path):
+    picture = tmp_path / "identity.png"
+    arguments = ["reproduce", "identity", "--runs", "2", "--output", str(picture)]
+    rows = json.loads(invoke(*arguments, "--json").output)["identity"]
+    assert [row["task"] for row in rows] == ["I", "II", "III"]
+    assert [row["optimal_up_to_exchange"] for row in rows] == [1, 1, 2]
+    for row in rows:
+        assert (row["runs"], row["identical"], row["optimal_qcbo"]) == (2, 2, 2)
+        assert set(row["proofs"].values()) == {"OPTIMAL"}
+        assert row["loss_qcbo"] == row["loss_qubo"]
+        assert round(row["loss_qcbo"], 2) == row["paper"]["loss"]
+        assert round(row["accuracy"], 3) == row["paper"]["accuracy"]
+        assert (row["qcbo"], row["qubo"]) == (row["paper"]["qcbo"], row["paper"]["qubo"])
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    table = invoke(*arguments).output
+    assert "Table 5" in table
+    assert "100% | 100%" in table
+
+
 # -- demo ------------------------------------------------------------------------------------------
 
 
@@ -227,7 +293,7 @@ def test_demo_gives_the_run_as_json(tmp_path):
     arguments = ["demo", "--samples", "6", "--reads", "5", "--output", str(picture), "--json"]
     first, second = (json.loads(invoke(*arguments).output)["demo"] for _ in range(2))
     assert first["format"] == "isinglearn-run"
-    assert first["solver"] == "dwave-sa"
+    assert first["solver"] == "annealer"
     assert first["spins"] > 0
     assert 0 <= first["accuracy"] <= 1
     assert first["loss"] >= 0

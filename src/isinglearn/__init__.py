@@ -13,8 +13,14 @@ if TYPE_CHECKING:
     from isinglearn.lowering.budget import spin_budget as spin_budget
     from isinglearn.lowering.pipeline import Problem as Problem
     from isinglearn.lowering.pipeline import compile as compile
+    from isinglearn.nn.symmetry import canonical as canonical
+    from isinglearn.nn.symmetry import relation as relation
+    from isinglearn.solvers.annealer.sampler import AnnealingSampler as AnnealingSampler
+    from isinglearn.solvers.optima import OptimalSet as OptimalSet
+    from isinglearn.solvers.optima import all_optimal as all_optimal
     from isinglearn.solvers.run import Run as Run
     from isinglearn.solvers.run import solve as solve
+    from isinglearn.solvers.session import Event as Event
 
 __version__ = "0.1.0"
 
@@ -26,20 +32,32 @@ _PUBLIC = {
     "Shape": "isinglearn.lowering.budget",
     "solve": "isinglearn.solvers.run",
     "Run": "isinglearn.solvers.run",
+    "Event": "isinglearn.solvers.session",
+    "AnnealingSampler": "isinglearn.solvers.annealer.sampler",
+    "canonical": "isinglearn.nn.symmetry",
+    "relation": "isinglearn.nn.symmetry",
+    "all_optimal": "isinglearn.solvers.optima",
+    "OptimalSet": "isinglearn.solvers.optima",
     "quantise": "isinglearn.data",
     "IsingLearnError": "isinglearn.errors",
     "nn": "isinglearn.nn",
 }
 
 __all__ = [
+    "AnnealingSampler",
+    "Event",
     "IsingLearnError",
+    "OptimalSet",
     "Problem",
     "Run",
     "Shape",
     "__version__",
+    "all_optimal",
+    "canonical",
     "compile",
     "nn",
     "quantise",
+    "relation",
     "solve",
     "spin_budget",
 ]

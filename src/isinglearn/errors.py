@@ -66,7 +66,11 @@ class MemoryRefused(IsingLearnError, MemoryError):
 
 
 class SolverError(IsingLearnError, RuntimeError):
-    """A solver cannot take the problem, or returned something unusable."""
+    """A solver is not there, or returned something unusable."""
+
+
+class ProblemRefused(SolverError):
+    """A solver cannot take this problem, known before it starts."""
 
 
 def check_count(

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from isinglearn.lowering.summary import Summary
 
 # Score of a network that the form cannot express; above every loss, below overflow.
-_INFEASIBLE = np.iinfo(np.int64).max
+INFEASIBLE = np.iinfo(np.int64).max
 
 
 def compile(
@@ -302,7 +302,7 @@ class Problem:
         if self.box is None:
             return losses
         inside = ((outputs >= self.box[0]) & (outputs <= self.box[1])).all(axis=(-1, -2))
-        return np.where(inside, losses, _INFEASIBLE)
+        return np.where(inside, losses, INFEASIBLE)
 
     @cached_property
     def _merged(self) -> Dataset:

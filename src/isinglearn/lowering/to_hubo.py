@@ -249,7 +249,7 @@ class _Lowering:
             len(self.qcbo.variables),
             self.written,
         )
-        return HUBO(self.bits, objective, tuple(penalties), code, self.qcbo.scale)
+        return HUBO(self.bits, objective, tuple(penalties), code, self.qcbo.scale, source=self.qcbo)
 
 
 def _with_rows(values: PolynomialRows, target: IntArray, rows: PolynomialRows) -> PolynomialRows:

@@ -56,6 +56,7 @@ def to_qubo(hubo: HUBO, order: Order, options: Options, certificate: Certificate
         hubo.code,
         hubo.scale,
         state.products(len(hubo.variables)),
+        source=hubo.source,
     )
 
 

@@ -6,7 +6,7 @@ Penalties stay apart from the objective, with a weight and a proof for every sin
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -149,6 +149,8 @@ class _Unconstrained:
     penalties: tuple[Energy, ...]
     code: BitCode
     scale: int
+    # What it was lowered from: solvers may use its knowledge of what follows from what.
+    source: QCBO | None = field(default=None, kw_only=True)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.num_variables} spins, scale {self.scale})"

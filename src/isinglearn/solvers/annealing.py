@@ -1,4 +1,4 @@
-"""Dimod samplers: any object with ``sample``, and D-Wave's simulated annealing by name."""
+"""Dimod samplers on the QUBO: any object with ``sample``, and D-Wave's simulated annealing by name."""
 
 from __future__ import annotations
 
@@ -7,40 +7,69 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from isinglearn.decode import decode_vectors
-from isinglearn.errors import SolverError, check_count
-from isinglearn.lowering.pipeline import Problem
-from isinglearn.solvers.base import Result, Solver, Status
+from isinglearn.errors import OptionError, SolverError, check_count
+from isinglearn.problem.encodings import IntArray
+from isinglearn.problem.forms import QUBO
+from isinglearn.solvers.base import Answer, Form, Solver, Traits
+from isinglearn.solvers.session import Session
 
 
-def sample_with(sampler: Any, problem: Problem, **arguments: Any) -> Result:
-    """Turn a problem into networks by sampling its QUBO; every read is decoded and repaired."""
-    if not hasattr(sampler, "sample"):
-        raise SolverError(
-            "this is no solver",
-            where="solve(solver=...)",
-            rule="a known name or a dimod sampler",
-            received=type(sampler).__name__,
-            remedy="pass an object with a sample(bqm) method",
-        )
-    names = list(problem.qubo.variables)
-    answer = sampler.sample(problem.qubo.to_bqm(), **arguments).aggregate()
+def sample_bits(sampler: Any, qubo: QUBO, **arguments: Any) -> IntArray:
+    """Turn a QUBO into a sampler's assignments, one per read, in the order of its variables."""
+    answer = sampler.sample(qubo.to_bqm(), **arguments)
     if not len(answer):
-        return Result(Status.NONE_FOUND, np.zeros((0, len(problem.free_domains)), dtype=np.int64))
+        return np.zeros((0, qubo.num_variables), dtype=np.int64)
     place = {name: i for i, name in enumerate(answer.variables)}
-    bits = answer.record.sample[:, [place[name] for name in names]].astype(np.int64)
-    bits = (bits + 1) // 2 if answer.vartype.name == "SPIN" else bits
-    vectors = decode_vectors(problem, problem.qubo, bits)
-    energies = problem.qubo.energy(bits)
-    # Best network first; among equal ones the read of lowest energy, the least inconsistent.
-    order = np.lexsort([energies, problem.scores(vectors)])
-    return Result(Status.FEASIBLE, vectors[order], bits[order], energies[order])
+    bits = answer.record.sample[:, [place[name] for name in qubo.variables]].astype(np.int64)
+    # Every read counts: success rates are measured on these rows.
+    bits = np.repeat(bits, answer.record.num_occurrences, axis=0)
+    return (bits + 1) // 2 if answer.vartype.name == "SPIN" else bits
+
+
+class DimodSampler(Solver):
+    """Any dimod sampler object; options go to its ``sample``."""
+
+    accepts: ClassVar[tuple[Form, ...]] = (Form.QUBO,)
+    traits: ClassVar[Traits] = Traits(seeded=False, interruptible=False)
+
+    def __init__(self, sampler: Any) -> None:
+        if not hasattr(sampler, "sample"):
+            raise SolverError(
+                "this is no solver",
+                where="solve(solver=...)",
+                rule="a known name, a Solver or a dimod sampler",
+                received=type(sampler).__name__,
+                remedy="pass an object with a sample(bqm) method",
+            )
+        self.sampler = sampler
+        self.name = type(sampler).__name__
+
+    def read_options(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Everything is the sampler's own."""
+        return given
+
+    def solve(self, form: QUBO, options: dict[str, Any], session: Session) -> Answer:
+        """Sample; a time limit is passed on where the sampler has such a parameter."""
+        given = dict(options)
+        if session.seconds is not None:
+            if "time_limit" not in (getattr(self.sampler, "parameters", None) or {}):
+                raise OptionError(
+                    "this sampler cannot be given a time limit",
+                    where=f"solve({self.name}, time_limit=...)",
+                    rule="a sampler whose parameters include time_limit",
+                    received=session.seconds,
+                    remedy="limit it by its own parameters, such as num_reads",
+                )
+            given["time_limit"] = session.seconds
+        return Answer(sample_bits(self.sampler, form, **given))
 
 
 class DWaveAnnealing(Solver):
     """Simulated annealing of dwave-samplers on the QUBO."""
 
-    name: ClassVar[str] = "dwave-sa"
+    name = "dwave-sa"
+    accepts: ClassVar[tuple[Form, ...]] = (Form.QUBO,)
+    requires: ClassVar[tuple[str, ...]] = ("dwave.samplers",)
 
     @dataclass(frozen=True)
     class Options:
@@ -53,18 +82,16 @@ class DWaveAnnealing(Solver):
             check_count(self.num_reads, "num_reads")
             check_count(self.num_sweeps, "num_sweeps")
 
-    def prepare(self, problem: Problem) -> None:
-        """Lower to the QUBO."""
-        _ = problem.qubo
-
-    def solve(self, problem: Problem, options: Options, seed: int = 0) -> Result:
-        """Turn a problem into repaired networks, one per read."""
+    def solve(self, form: QUBO, options: Options, session: Session) -> Answer:
+        """Anneal read after read until all are done or it is stopped."""
         from dwave.samplers import SimulatedAnnealingSampler
 
-        return sample_with(
+        bits = sample_bits(
             SimulatedAnnealingSampler(),
-            problem,
+            form,
             num_reads=options.num_reads,
             num_sweeps=options.num_sweeps,
-            seed=seed,
+            seed=session.seed,
+            interrupt_function=lambda: session.stopped,
         )
+        return Answer(bits)

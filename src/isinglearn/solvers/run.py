@@ -1,25 +1,27 @@
-"""``solve``: one door to every solver; what comes back is decoded, repaired and verified."""
+"""``solve``: one door to every solver; what comes back is decoded, repaired, ranked and verified."""
 
 from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from random import Random
-from typing import Any
-
-import numpy as np
+from typing import Any, Literal
 
 import isinglearn.solvers  # noqa: F401 - registers the solvers
 from isinglearn.decode import Solution, accuracy, solution
-from isinglearn.errors import SolverError, check_count
-from isinglearn.lowering.incumbent import EVALUATIONS, candidates, descend
+from isinglearn.errors import NetworkError, SolverError, check_choice, check_count
 from isinglearn.lowering.pipeline import Problem
-from isinglearn.solvers.annealing import sample_with
-from isinglearn.solvers.base import Result, Status, solver_named
+from isinglearn.nn.module import Parameters
+from isinglearn.problem.encodings import IntArray
+from isinglearn.solvers.annealing import DimodSampler
+from isinglearn.solvers.auto import choose
+from isinglearn.solvers.base import Answer, Form, Solver, Status, solver_named
+from isinglearn.solvers.reading import Result, form_of, read
+from isinglearn.solvers.reading import polish as improve
+from isinglearn.solvers.session import OnEvent, Session, check_seconds
 from isinglearn.verify import Verdict, verify
 
 
@@ -30,11 +32,15 @@ class Run:
     Attributes
     ----------
     problem, solver, seed
-        What was asked.
-    status, seconds
-        How it ended, and the solver's wall time (compiling excluded).
+        What was asked; the solver that was chosen, if that was left open.
+    seconds
+        The solver's wall time (compiling excluded).
     result
         All networks found, best first.
+    reason
+        Why this solver, if the choice was left open.
+    note
+        What the solver has to say about its answer.
     """
 
     problem: Problem
@@ -42,20 +48,33 @@ class Run:
     seed: int
     seconds: float
     result: Result
+    reason: str = ""
+    note: str = ""
 
     @property
     def status(self) -> Status:
-        """What the solver says of its answer."""
+        """What is known of the answer."""
         return self.result.status
+
+    @property
+    def bound(self) -> Fraction | None:
+        """No network of this problem has less loss; proved. ``None`` if nothing is."""
+        bound = self.result.bound
+        return None if bound is None else Fraction(bound, self.problem.qcbo.scale)
+
+    @property
+    def gap(self) -> Fraction | None:
+        """How much better than ``best`` a network could be at most."""
+        return None if self.bound is None else self.best.loss - self.bound
 
     @cached_property
     def best(self) -> Solution:
         """The network of least loss."""
         if not len(self.result.vectors):
             raise SolverError(
-                "no network was found",
+                "no network was found" + (f": {self.note}" if self.note else ""),
                 where=f"solver={self.solver!r}",
-                rule="at least one read",
+                rule="at least one network",
                 received=self.status.value,
                 remedy="give it more time, more reads or another solver",
             )
@@ -74,16 +93,29 @@ class Run:
         """Share of training samples with the right sign."""
         return accuracy(self.problem, self.best.parameters)
 
+    def polished(self, count: int) -> Run:
+        """The same run with the best ``count`` networks improved by coordinate descent on their loss."""
+        started = time.perf_counter()
+        result = improve(self.problem, self.result, count)
+        return replace(self, result=result, seconds=self.seconds + time.perf_counter() - started)
+
     def record(self) -> dict[str, Any]:
-        """Everything worth keeping, as plain JSON values."""
-        return {
+        """Everything worth keeping, as plain JSON values; without a network only how it ended."""
+        record: dict[str, Any] = {
             "format": "isinglearn-run",
             "version": 1,
             "solver": self.solver,
+            "reason": self.reason,
+            "note": self.note,
             "seed": self.seed,
             "status": self.status.value,
+            "bound": None if self.bound is None else float(self.bound),
             "seconds": self.seconds,
             "formulation": self.problem.options.formulation,
+        }
+        if not len(self.result.vectors):
+            return record
+        return record | {
             "loss": float(self.best.loss),
             "loss_fraction": str(self.best.loss),
             "accuracy": float(self.accuracy),
@@ -99,10 +131,14 @@ class Run:
 
 def solve(
     problem: Problem,
-    solver: Any = "dwave-sa",
+    solver: Any = "auto",
     *,
+    time_limit: float | None = None,
     seed: int = 0,
+    on_event: OnEvent | None = None,
+    start: Parameters | Literal["incumbent"] | None = "incumbent",
     polish: int = 0,
+    form: str | None = None,
     **options: Any,
 ) -> Run:
     """Turn a compiled problem into a run: networks, best first, decoded, repaired and verified.
@@ -112,44 +148,94 @@ def solve(
     problem
         What ``isinglearn.compile`` returned.
     solver
-        A name, or any dimod sampler (its ``sample`` gets the QUBO and ``options``).
+        A name (``isinglearn solvers`` lists them), ``"auto"``, a ``Solver``, or any dimod sampler (its
+        ``sample`` gets the QUBO and ``options``).
+    time_limit
+        Seconds for the solver; what it has by then is returned. Without one it may take for ever, but
+        for ``"auto"``, which sets a limit where it picks a solver that might.
     seed
         Same seed, same answer, for the named solvers.
+    on_event
+        Called with news (seconds, loss, bound); returning False ends the run with what there is.
+    start
+        A known network to start from, for solvers that can. By default exact solvers start from the one
+        that the compiler found for its penalty weights, heuristics (and all with ``None``) from nothing.
     polish
         Improve this many of the best networks by coordinate descent on their true loss.
+    form
+        Which form to solve (``"qubo"``, ``"hubo"``, ...), for solvers that take several.
+    **options
+        The solver's own; an unknown one raises and names the nearest.
     """
     check_count(seed, "seed", 0)
     check_count(polish, "polish", 0)
-    if isinstance(solver, str):
-        chosen = solver_named(solver)
-        read = chosen.read_options(options)
-        chosen.prepare(problem)
-        start = time.perf_counter()
-        result = chosen.solve(problem, read, seed)
-        name = solver
+    limit = None if time_limit is None else check_seconds(time_limit)
+    reason = ""
+    if solver == "auto":
+        choice = choose(problem, limit)
+        solver, limit, reason = choice.solver, choice.time_limit, choice.reason
+        options, polish = choice.options | options, polish or choice.polish
+    chosen = _solver(solver)
+    given = chosen.read_options(options)
+    taken = Form(check_choice(form, chosen.accepts, "form")) if form else chosen.accepts[0]
+    known = _start(problem, chosen, taken, start)
+    lowered = form_of(problem, taken)
+    session = Session(problem.qcbo.scale, seed, limit, on_event, known)
+    if reason:
+        session.tell(message=f"{chosen.name}: {reason}")
+    if chosen.traits.interruptible:
+        with session.catching_interrupts():
+            answer = chosen.solve(lowered, given, session)
     else:
-        _ = problem.qubo
-        start = time.perf_counter()
-        result = sample_with(solver, problem, **options)
-        name = type(solver).__name__
-    if polish:
-        result = _polished(problem, result, polish)
-    return Run(problem, name, seed, time.perf_counter() - start, result)
+        answer = chosen.solve(lowered, given, session)
+    _check(chosen, answer)
+    result = read(problem, taken, answer)
+    run = Run(problem, chosen.name, seed, session.elapsed, result, reason, answer.note)
+    return run.polished(polish) if polish else run
 
 
-def _polished(problem: Problem, result: Result, count: int) -> Result:
-    """Add what coordinate descent makes of the best networks, with their consistent bits."""
-    starts = list(dict.fromkeys(tuple(vector) for vector in result.vectors.tolist()))[:count]
-    if not starts:
-        return result
-    values = [candidates(domain) for domain in problem.used_domains]
-    budget = EVALUATIONS // len(problem.data)
-    found, _ = descend(values, problem.scores, np.array(starts), budget, Random(0))
-    vectors = np.concatenate([found, result.vectors])
-    order = np.argsort(problem.scores(vectors), kind="stable")
-    if result.bits is None or result.energies is None:
-        return Result(result.status, vectors[order])
-    new_bits = problem.qubo.complete(problem.complete(found))
-    bits = np.concatenate([new_bits, result.bits])
-    energies = np.concatenate([problem.qubo.energy(new_bits), result.energies])
-    return Result(result.status, vectors[order], bits[order], energies[order])
+def _solver(given: Any) -> Solver:
+    if isinstance(given, str):
+        return solver_named(given)
+    return given if isinstance(given, Solver) else DimodSampler(given)
+
+
+def _start(
+    problem: Problem,
+    solver: Solver,
+    form: Form,
+    given: Parameters | Literal["incumbent"] | None,
+) -> IntArray | None:
+    """Turn a network, or the compiler's own incumbent, into an assignment of the solver's form."""
+    if given is None or not solver.traits.starts:
+        return None
+    if isinstance(given, str):
+        check_choice(given, ["incumbent"], "start")
+        if not solver.traits.exact:
+            # A heuristic is judged by what it finds itself.
+            return None
+        try:
+            vector = problem.incumbent[0]
+        except NetworkError:
+            # The compiler found none that this form can express; the solver may.
+            return None
+    else:
+        vector = problem.vector(given)
+    if form is Form.PROBLEM:
+        return vector
+    values = problem.complete(vector)[0]
+    if form is Form.QCBO:
+        return None if problem.qcbo.violations(values) else values
+    return form_of(problem, form).complete(values)[0]
+
+
+def _check(solver: Solver, answer: Answer) -> None:
+    """A solver that proves nothing may not claim to."""
+    if not solver.traits.exact and (answer.infeasible or answer.bound is not None):
+        raise SolverError(
+            "a heuristic claims a proof",
+            where=f"solver={solver.name!r}",
+            rule="only exact solvers give bounds or say infeasible",
+            received=f"bound {answer.bound}, infeasible {answer.infeasible}",
+            remedy="correct the solver's traits or its answer",
+        )

@@ -1,0 +1,172 @@
+"""Polynomials as the arrays that the kernels run on: dense or sparse pairs, or terms of any degree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isinglearn.errors import ProblemRefused
+from isinglearn.problem.encodings import IntArray
+from isinglearn.problem.polynomial import Polynomial
+
+# A dense row is added eight values at a time, a sparse one value by value through an index: dense pays
+# up to about this many times the neighbours, and up to a size whose rows stay in the cache.
+_DENSE_RATIO = 12
+_DENSE_SPINS = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class Dense:
+    """``E = offset + sum_i linear_i x_i + sum_(i<j) pairs_ij x_i x_j``; ``pairs`` symmetric, diagonal 0."""
+
+    linear: NDArray[Any]
+    pairs: NDArray[Any]
+    offset: int
+
+    @property
+    def size(self) -> int:
+        """Number of spins."""
+        return len(self.linear)
+
+    @property
+    def reach(self) -> IntArray:
+        """The largest change of energy that each spin can cause."""
+        return np.abs(self.linear.astype(np.int64)) + np.abs(self.pairs.astype(np.int64)).sum(
+            axis=1
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Sparse:
+    """The same energy with the neighbours of spin ``i`` at ``pointers[i]:pointers[i + 1]``."""
+
+    linear: NDArray[Any]
+    pointers: NDArray[np.int32]
+    neighbours: NDArray[np.int32]
+    values: NDArray[Any]
+    offset: int
+
+    @property
+    def size(self) -> int:
+        """Number of spins."""
+        return len(self.linear)
+
+    @property
+    def reach(self) -> IntArray:
+        """The largest change of energy that each spin can cause."""
+        owner = np.repeat(np.arange(self.size), np.diff(self.pointers))
+        return np.abs(self.linear.astype(np.int64)) + _sum_by(owner, np.abs(self.values), self.size)
+
+
+@dataclass(frozen=True, eq=False)
+class Higher:
+    """Terms of any degree: ``members`` of term ``t`` at ``ends[t]:ends[t + 1]``, and terms by spin."""
+
+    ends: NDArray[np.int32]
+    members: NDArray[np.int32]
+    coefficients: IntArray
+    pointers: NDArray[np.int32]
+    terms: NDArray[np.int32]
+    offset: int
+
+    @property
+    def size(self) -> int:
+        """Number of spins."""
+        return len(self.pointers) - 1
+
+    @property
+    def reach(self) -> IntArray:
+        """The largest change of energy that each spin can cause."""
+        owner = np.repeat(np.arange(self.size), np.diff(self.pointers))
+        return _sum_by(owner, np.abs(self.coefficients[self.terms]), self.size)
+
+
+Model = Dense | Sparse | Higher
+
+
+def model_of(polynomial: Polynomial, size: int) -> Model:
+    """Turn a polynomial over ``size`` bits into the arrays that suit it best."""
+    terms = polynomial.as_rows()
+    if terms.degree > 2:
+        return _higher(polynomial, size)
+    padded = terms.padded(2).astype(np.int64)
+    single = (padded >= 0).sum(axis=1) == 1
+    double = (padded >= 0).all(axis=1)
+    linear = np.zeros(size, dtype=np.int64)
+    linear[padded[single].max(axis=1)] = terms.coefficients[single]
+    first, second = padded[double].T
+    values = terms.coefficients[double]
+    return pair_model(linear, first, second, values, polynomial.offset)
+
+
+def pair_model(
+    linear: IntArray, first: IntArray, second: IntArray, values: IntArray, offset: int
+) -> Dense | Sparse:
+    """Turn linear terms and distinct pairs into a dense or a sparse model."""
+    size = len(linear)
+    reach = (
+        np.abs(linear)
+        + _sum_by(first, np.abs(values), size)
+        + _sum_by(second, np.abs(values), size)
+    )
+    kind = _narrowest(int(reach.max(initial=0)))
+    if size <= _DENSE_SPINS and size * size <= 2 * _DENSE_RATIO * max(len(values), size):
+        pairs = np.zeros((size, size), dtype=kind)
+        pairs[first, second] = pairs[second, first] = values
+        return Dense(linear.astype(kind), pairs, offset)
+    owner = np.concatenate([first, second])
+    order = np.argsort(owner, kind="stable")
+    return Sparse(
+        linear.astype(kind),
+        _pointers(owner, size),
+        np.concatenate([second, first])[order].astype(np.int32),
+        np.concatenate([values, values])[order].astype(kind),
+        offset,
+    )
+
+
+def _higher(polynomial: Polynomial, size: int) -> Higher:
+    terms = polynomial.as_rows()
+    padded = terms.padded(terms.degree).astype(np.int64)
+    some = (padded >= 0).any(axis=1)
+    padded, coefficients = padded[some], terms.coefficients[some]
+    inside = padded >= 0
+    members = padded[inside]
+    term = np.nonzero(inside)[0]
+    order = np.argsort(members, kind="stable")
+    return Higher(
+        _pointers(term, len(padded)),
+        members.astype(np.int32),
+        coefficients.astype(np.int64),
+        _pointers(members, size),
+        term[order].astype(np.int32),
+        polynomial.offset,
+    )
+
+
+def _narrowest(largest: int) -> type[np.signedinteger[Any]]:
+    """The smallest integers that hold every local field, with room to add two."""
+    for kind in (np.int16, np.int32, np.int64):
+        if 2 * largest < np.iinfo(kind).max:
+            return kind
+    raise ProblemRefused(
+        "the energies of this problem do not fit into 64 bits",
+        where="solver='annealer'",
+        rule="coefficients around one spin that sum to less than 2^62",
+        received=largest,
+        remedy="use smaller penalty weights or inputs",
+    )
+
+
+def _sum_by(group: IntArray, values: NDArray[Any], count: int) -> IntArray:
+    sums = np.zeros(count, dtype=np.int64)
+    np.add.at(sums, group, values.astype(np.int64))
+    return sums
+
+
+def _pointers(group: IntArray, count: int) -> NDArray[np.int32]:
+    """Where each group begins once its members are sorted by it."""
+    return np.concatenate([[0], np.cumsum(np.bincount(group, minlength=count))]).astype(np.int32)
