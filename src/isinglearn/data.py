@@ -67,12 +67,13 @@ class Dataset:
         largest = int(np.abs(self.X).max(initial=0))
         return bit_count(largest - 1) if largest > 1 else 0
 
+    def weighted(self) -> Dataset:
+        """Without samples of weight 0: they are as if they had not been given."""
+        kept = self.weights > 0
+        return Dataset(self.X[kept], self.y[kept], self.weights[kept], self.label_scale)
+
     def merged(self) -> Dataset:
-        """Equal samples once, their weights added, those of weight 0 left out; in order of appearance."""
-        if not self.weights.all():
-            kept = self.weights > 0
-            some = Dataset(self.X[kept], self.y[kept], self.weights[kept], self.label_scale)
-            return some.merged()
+        """Equal samples once, their weights added; in order of appearance."""
         rows = np.concatenate([self.X, self.y], axis=1)
         first, inverse = first_appearances(rows)
         weights = sum_by(inverse, self.weights, len(first))

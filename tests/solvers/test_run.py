@@ -229,3 +229,21 @@ def test_saved_parameters_are_the_network(task, tmp_path):
     assert task.vector(parameters).tolist() == run.result.vectors[0].tolist()
     outputs = task.network.forward(parameters, TASK.X)
     assert (np.where(outputs >= 0, 1, -1).ravel() == TASK.y).all()
+
+
+def test_samples_of_weight_0_are_as_if_not_given():
+    # Confined to the box, the second sample would forbid the best network.
+    net = nn.paper_network(1, 1, 2, 1, 0).freeze(
+        {"layer1.weight": 1, "layer1.bias": 0, "layer2.bias": 2}
+    )
+    for formulation in ("compact", "paper"):
+        options = {"formulation": formulation, "box": formulation == "compact"}
+        given = il.compile(net, [[-1], [0]], [0, 1], sample_weight=[1, 0], **options)
+        alone = il.compile(net, [[-1]], [0], **options)
+        losses = {
+            il.solve(problem, solver).best.loss
+            for problem in (given, alone)
+            for solver in ("brute", "patterns", "cpsat")
+        }
+        assert losses == {0}
+        assert il.solve(given, "cpsat").verdict.consistent

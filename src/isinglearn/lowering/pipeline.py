@@ -68,7 +68,7 @@ def compile(
     box
         Confine predictions to the paper's range (always so in the paper form).
     sample_weight
-        Non-negative weights, entering the loss exactly.
+        Non-negative weights, entering the loss exactly; 0 is as if the sample had not been given.
     label_scale
         Labels are multiples of ``1 / label_scale``.
     input_bits
@@ -85,6 +85,7 @@ def compile(
     data = Dataset.of(X, y, sample_weight=sample_weight, label_scale=label_scale)
     bits = next(b for b in (input_bits, net.input_bits, data.input_bits) if b is not None)
     _check_fit(net, data, bits)
+    data = data.weighted()
     network = net.resolved(bits)
     if not any(spec.free.any() for spec in network.parameters.values()):
         raise NetworkError(
