@@ -14,7 +14,7 @@ def test_python_blocks_run(tmp_path, monkeypatch, capsys):
     for block in blocks:
         exec(compile(block, "README.md", "exec"), session)
     printed = capsys.readouterr().out
-    assert printed.startswith("0 1 ")
+    assert printed.startswith("OPTIMAL 0 0 ")
     shown = re.search(r"```text\n(.*?)```", README.read_text(), re.DOTALL)
     assert shown is not None
     assert shown.group(1) in printed
