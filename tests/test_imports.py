@@ -22,6 +22,7 @@ ORDER = (
     "decode",
     "verify",
     "solvers",
+    "metrics",
     "paper",
     "report",
     "cli",

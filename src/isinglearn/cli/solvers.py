@@ -23,6 +23,7 @@ def solvers(as_json: bool) -> None:
             "exact": solver.traits.exact,
             "seeded": solver.traits.seeded,
             "gpu": solver.traits.gpu,
+            "remote": solver.traits.remote,
             "installed": solver.available(),
             "install": solver.install,
             "about": (solver.__doc__ or "").splitlines()[0],

@@ -24,6 +24,8 @@ from isinglearn.problem.encodings import IntArray
 from isinglearn.problem.forms import HUBO, QCBO, QUBO
 
 if TYPE_CHECKING:
+    from isinglearn.lowering.fixing import Fixing, ReducedQUBO
+    from isinglearn.lowering.rounding import Rounded
     from isinglearn.lowering.summary import Summary
 
 # Score of a network that the form cannot express; above every loss, below overflow.
@@ -214,6 +216,18 @@ class Problem:
     def order(self) -> Order:
         """Which products get their bits before squaring: the option, or the smaller of two."""
         return choose_order(self.hubo, self.options)
+
+    def rounded(self, bits: int, convention: str = "qubo") -> Rounded:
+        """The QUBO with coefficients as a machine of so many bits resolves them, and how far off it is."""
+        from isinglearn.lowering.rounding import round_coefficients
+
+        return round_coefficients(self.qubo, bits, convention)
+
+    def fixed(self, *, strict: bool = True) -> tuple[ReducedQUBO, Fixing]:
+        """The QUBO without the bits that roof duality decides, and how to put them back."""
+        from isinglearn.lowering.fixing import fix_variables
+
+        return fix_variables(self.qubo, strict=strict)
 
     def summary(self) -> Summary:
         """Spins by role, couplers, coefficient range, weights and their proofs; prints as a table."""

@@ -56,6 +56,8 @@ class Traits:
         Makes use of a known network (``Session.start``).
     gpu
         Runs on a GPU.
+    remote
+        Sends the problem to a service, with the user's account.
     coefficient_bits
         Resolution of its coefficients, ``None`` where it is not limited.
     """
@@ -65,6 +67,7 @@ class Traits:
     interruptible: bool = True
     starts: bool = False
     gpu: bool = False
+    remote: bool = False
     coefficient_bits: int | None = None
 
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from isinglearn.problem.encodings import IntArray
 from isinglearn.problem.forms import QCBO
 from isinglearn.problem.rows import PolynomialRows
+from isinglearn.solvers.annealer.models import Indices
 
 # What a row is for: a definition's rules, then the shapes of the objective.
 RULES = ("value", "sign", "step", "divide")
@@ -47,14 +48,14 @@ class Program:
     factors: IntArray
     levels: NDArray[np.int32]
     constants: IntArray
-    pointers: NDArray[np.int32]
-    rows: NDArray[np.int32]
+    pointers: Indices
+    rows: Indices
     coefficients: IntArray
     partners: NDArray[np.int32]
     lo: IntArray
     hi: IntArray
     steps: IntArray
-    parameters: NDArray[np.int32]
+    parameters: Indices
 
     @classmethod
     def of(cls, qcbo: QCBO) -> Program:
@@ -96,7 +97,7 @@ class Program:
                 [2 if block.encoding == "spin" else 1 for block in table.blocks],
                 [len(block) for block in table.blocks],
             ).astype(np.int64),
-            np.flatnonzero(~defined).astype(np.int32),
+            np.flatnonzero(~defined).astype(np.uint32),
         )
 
     @property
@@ -113,7 +114,7 @@ class Program:
 
 def _occurrences(
     row: IntArray, term: IntArray, value: IntArray, size: int
-) -> tuple[NDArray[np.int32], NDArray[np.int32], IntArray, NDArray[np.int32]]:
+) -> tuple[Indices, Indices, IntArray, NDArray[np.int32]]:
     """Turn terms into lists by variable: pointers, rows, coefficients, partners."""
     first, second = term.min(axis=1), term.max(axis=1)
     single = (first < 0) & (second >= 0)
@@ -127,8 +128,8 @@ def _occurrences(
     order = np.lexsort([rows, variable])
     pointers = np.searchsorted(variable[order], np.arange(size + 1))
     return (
-        pointers.astype(np.int32),
-        rows[order].astype(np.int32),
+        pointers.astype(np.uint32),
+        rows[order].astype(np.uint32),
         coefficients[order].astype(np.int64),
         np.maximum(partner[order], -1).astype(np.int32),
     )

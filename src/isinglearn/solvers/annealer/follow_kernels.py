@@ -42,9 +42,9 @@ def _new_work(program):
         constants.copy(),
         np.zeros(rows, dtype=np.int64),
         np.zeros(rows, dtype=np.bool_),
-        np.zeros((depth, rows), dtype=np.int32),
+        np.zeros((depth, rows), dtype=np.uint32),
         np.zeros(depth, dtype=np.int64),
-        np.zeros(len(lo), dtype=np.int32),
+        np.zeros(len(lo), dtype=np.uint32),
         np.zeros(len(lo), dtype=np.int64),
     )
 

@@ -18,6 +18,10 @@ _DENSE_RATIO = 12
 _DENSE_SPINS = 4096
 
 
+# Without a sign: for an index that might be negative the compiled code would check every time.
+Indices = NDArray[np.uint32]
+
+
 @dataclass(frozen=True, eq=False)
 class Dense:
     """``E = offset + sum_i linear_i x_i + sum_(i<j) pairs_ij x_i x_j``; ``pairs`` symmetric, diagonal 0."""
@@ -44,8 +48,8 @@ class Sparse:
     """The same energy with the neighbours of spin ``i`` at ``pointers[i]:pointers[i + 1]``."""
 
     linear: NDArray[Any]
-    pointers: NDArray[np.int32]
-    neighbours: NDArray[np.int32]
+    pointers: Indices
+    neighbours: Indices
     values: NDArray[Any]
     offset: int
 
@@ -65,11 +69,11 @@ class Sparse:
 class Higher:
     """Terms of any degree: ``members`` of term ``t`` at ``ends[t]:ends[t + 1]``, and terms by spin."""
 
-    ends: NDArray[np.int32]
-    members: NDArray[np.int32]
+    ends: Indices
+    members: Indices
     coefficients: IntArray
-    pointers: NDArray[np.int32]
-    terms: NDArray[np.int32]
+    pointers: Indices
+    terms: Indices
     offset: int
 
     @property
@@ -119,10 +123,12 @@ def pair_model(
         return Dense(linear.astype(kind), pairs, offset)
     owner = np.concatenate([first, second])
     order = np.argsort(owner, kind="stable")
+    # 16 bits are only worth it where values are added in a row.
+    kind = np.promote_types(kind, np.int32).type
     return Sparse(
         linear.astype(kind),
         _pointers(owner, size),
-        np.concatenate([second, first])[order].astype(np.int32),
+        np.concatenate([second, first])[order].astype(np.uint32),
         np.concatenate([values, values])[order].astype(kind),
         offset,
     )
@@ -139,10 +145,10 @@ def _higher(polynomial: Polynomial, size: int) -> Higher:
     order = np.argsort(members, kind="stable")
     return Higher(
         _pointers(term, len(padded)),
-        members.astype(np.int32),
+        members.astype(np.uint32),
         coefficients.astype(np.int64),
         _pointers(members, size),
-        term[order].astype(np.int32),
+        term[order].astype(np.uint32),
         polynomial.offset,
     )
 
@@ -167,6 +173,6 @@ def _sum_by(group: IntArray, values: NDArray[Any], count: int) -> IntArray:
     return sums
 
 
-def _pointers(group: IntArray, count: int) -> NDArray[np.int32]:
+def _pointers(group: IntArray, count: int) -> Indices:
     """Where each group begins once its members are sorted by it."""
-    return np.concatenate([[0], np.cumsum(np.bincount(group, minlength=count))]).astype(np.int32)
+    return np.concatenate([[0], np.cumsum(np.bincount(group, minlength=count))]).astype(np.uint32)
