@@ -18,6 +18,9 @@ from numba.extending import overload
 LOGARITHMS = -np.log((np.arange(4096) + 0.5) / 4096).astype(np.float32)
 # Beyond this many temperatures a proposal is refused without drawing a number.
 _NEVER = float32(9.1)
+# A temperature at which nothing that costs is taken, and sweeps at it that end every descent.
+_FROZEN = float32(1e-6)
+_DESCENTS = 100
 # Largest value that a temperature turned into an integer may have.
 _HUGE = float32(2.0**62)
 
@@ -249,6 +252,30 @@ def begin(model, signs, fields, zeros, energies, best, lowest):
         energies[read] = _prepare(model, signs[read], fields[read], zeros[read])
         lowest[read] = energies[read]
         best[read] = signs[read]
+
+
+@njit(nogil=True, cache=True)
+def survey(model, signs, fields, zeros, random, logarithms):
+    """Costs of flips, of every read: the mean at its state, and the least above 0 where descent ends."""
+    means = np.zeros(len(signs))
+    leasts = np.zeros(len(signs), dtype=np.int64)
+    for read in range(len(signs)):
+        _prepare(model, signs[read], fields[read], zeros[read])
+        total = 0.0
+        for i in range(signs.shape[1]):
+            total += abs(float(fields[read, i]))
+        means[read] = total / signs.shape[1]
+        for _ in range(_DESCENTS):
+            change, random[read] = _sweep(
+                model, signs[read], fields[read], zeros[read], _FROZEN, random[read], logarithms
+            )
+            if change == 0:
+                break
+        for i in range(signs.shape[1]):
+            cost = int64(fields[read, i]) * signs[read, i]
+            if cost > 0 and (leasts[read] == 0 or cost < leasts[read]):
+                leasts[read] = cost
+    return means, leasts
 
 
 @njit(nogil=True, cache=True)

@@ -35,13 +35,6 @@ class Dense:
         """Number of spins."""
         return len(self.linear)
 
-    @property
-    def reach(self) -> IntArray:
-        """The largest change of energy that each spin can cause."""
-        return np.abs(self.linear.astype(np.int64)) + np.abs(self.pairs.astype(np.int64)).sum(
-            axis=1
-        )
-
 
 @dataclass(frozen=True, eq=False)
 class Sparse:
@@ -57,12 +50,6 @@ class Sparse:
     def size(self) -> int:
         """Number of spins."""
         return len(self.linear)
-
-    @property
-    def reach(self) -> IntArray:
-        """The largest change of energy that each spin can cause."""
-        owner = np.repeat(np.arange(self.size), np.diff(self.pointers))
-        return np.abs(self.linear.astype(np.int64)) + _sum_by(owner, np.abs(self.values), self.size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,12 +67,6 @@ class Higher:
     def size(self) -> int:
         """Number of spins."""
         return len(self.pointers) - 1
-
-    @property
-    def reach(self) -> IntArray:
-        """The largest change of energy that each spin can cause."""
-        owner = np.repeat(np.arange(self.size), np.diff(self.pointers))
-        return _sum_by(owner, np.abs(self.coefficients[self.terms]), self.size)
 
 
 Model = Dense | Sparse | Higher

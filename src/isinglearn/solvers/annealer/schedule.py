@@ -1,4 +1,4 @@
-"""Temperatures, derived from the problem: hot enough to move everything, cold enough to freeze it."""
+"""Temperatures, derived from what flips cost: hot enough to move, cold enough to freeze."""
 
 from __future__ import annotations
 
@@ -11,18 +11,15 @@ from isinglearn.errors import OptionError
 from isinglearn.problem.encodings import IntArray
 
 Temperatures = NDArray[np.float32]
-# At the hottest a typical proposal costs this many temperatures, at the coldest the cheapest one does.
-_HOT, _COLD = 2.0, 4.0
+# At the hottest a typical flip costs this many temperatures, at the coldest the cheapest one does.
+_HOT, _COLD = 1.0, 4.0
 
 
-def range_of(reach: IntArray, steps: IntArray) -> tuple[float, float]:
-    """Turn what each spin can change at most, and the distinct coefficients, into (hottest, coldest)."""
-    moving = reach[reach > 0]
-    if not len(moving):
-        return 1.0, 1.0
-    # Costs are differences of sums: a typical one is far below the largest.
-    hot = float(np.median(moving)) / _HOT
-    cold = float(steps[steps > 0].min(initial=int(moving.min()))) / _COLD
+def range_of(means: NDArray[np.float64], leasts: IntArray) -> tuple[float, float]:
+    """Turn costs of flips in random states, and the least ones after descent, into (hottest, coldest)."""
+    hot = float(np.mean(means)) / _HOT
+    positive = leasts[leasts > 0]
+    cold = float(np.median(positive)) / _COLD if len(positive) else hot or 1.0
     return max(hot, cold), cold
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from isinglearn.problem.encodings import IntArray
 from isinglearn.solvers.annealer.follow import Program
-from isinglearn.solvers.annealer.models import Dense, Higher, Model, Sparse
+from isinglearn.solvers.annealer.models import Dense, Model, Sparse
 from isinglearn.solvers.annealer.reads import BLOCK, Best, in_parallel, seeds
 from isinglearn.solvers.annealer.schedule import Temperatures, geometric, range_of
 from isinglearn.solvers.session import Session
@@ -23,6 +23,8 @@ _NOT_FOUND = 2**62
 # Streams of random numbers: starts, moves, the probe.
 _STARTS, _MOVES, _PROBE = 0, 1, 2
 _PROBED = 2000
+# Random states that the range of temperatures is derived from.
+_SURVEYED = 8
 
 
 @dataclass(frozen=True)
@@ -67,13 +69,12 @@ def flip_spins(model: Model, effort: Effort, session: Session, start: IntArray |
     kernels = _module("kernels")
     arrays, terms = _arrays(model)
     levels = effort.replicas or effort.sweeps
-    hot, cold = range_of(model.reach, _steps(model))
-    temperatures = effort.temperatures(hot, cold, levels)
     per_read = max(1, effort.replicas)
     moves = seeds(session.seed, _MOVES, effort.reads * per_read).reshape(effort.reads, per_read)
     target = (_NO_TARGET if effort.target is None else effort.target) - model.offset
     found = _Collected(effort.reads, model.size, session, model.offset, np.int8)
     kind = model.linear.dtype if isinstance(model, Dense | Sparse) else np.dtype(np.int64)
+    temperatures = effort.temperatures(*_survey(arrays, terms, model.size, kind, session), levels)
 
     def states(random: NDArray[np.uint64]) -> tuple[Any, ...]:
         size = len(random)
@@ -232,9 +233,15 @@ def _arrays(model: Model) -> tuple[tuple[Any, ...], int]:
     return arrays, len(model.coefficients)
 
 
-def _steps(model: Model) -> IntArray:
-    """Distinct sizes of coefficients: the least change of energy is about the least of these."""
-    if isinstance(model, Higher):
-        return np.unique(np.abs(model.coefficients))
-    pairs = model.pairs if isinstance(model, Dense) else model.values
-    return np.unique(np.abs(np.concatenate([pairs.ravel(), model.linear]).astype(np.int64)))
+def _survey(
+    arrays: tuple[Any, ...], terms: int, size: int, kind: np.dtype[Any], session: Session
+) -> tuple[float, float]:
+    """The range of temperatures, from a few random states."""
+    kernels = _module("kernels")
+    random = seeds(session.seed, _PROBE, _SURVEYED)
+    signs = np.zeros((_SURVEYED, size), dtype=kind)
+    kernels.scatter(signs, random)
+    zeros = np.zeros((_SURVEYED, terms), dtype=np.int32)
+    return range_of(
+        *kernels.survey(arrays, signs, np.zeros_like(signs), zeros, random, kernels.LOGARITHMS)
+    )
