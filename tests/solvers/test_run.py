@@ -12,9 +12,9 @@ from dwave.samplers import TreeDecompositionSolver
 
 import isinglearn as il
 from isinglearn import nn
-from isinglearn.errors import IsingLearnError, NetworkError, OptionError, SolverError
+from isinglearn.errors import IsingLearnError, NetworkError, SolverError
 from isinglearn.paper.instances import TASKS
-from isinglearn.solvers.base import SOLVERS, Status
+from isinglearn.solvers.base import Status
 
 TASK = TASKS[1]
 
@@ -175,15 +175,6 @@ def test_bad_values_of_options_are_refused_in_our_words(options):
     with pytest.raises(IsingLearnError) as caught:
         il.solve(tiny(), "dwave-sa", **options)
     assert next(iter(options)) in str(caught.value)
-
-
-@pytest.mark.parametrize("name", SOLVERS)
-def test_every_solver_is_registered_by_its_name_and_knows_its_options(name):
-    solver = SOLVERS[name]
-    assert solver.name == name
-    assert solver.Options()
-    with pytest.raises(OptionError, match="no_such_option"):
-        il.solve(tiny(), name, no_such_option=1)
 
 
 def test_a_network_without_free_parameters_is_refused():

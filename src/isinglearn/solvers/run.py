@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 import isinglearn.solvers  # noqa: F401 - registers the solvers
 from isinglearn.decode import Solution, accuracy, solution
-from isinglearn.errors import NetworkError, SolverError, check_choice, check_count
+from isinglearn.errors import NetworkError, OptionError, SolverError, check_choice, check_count
+from isinglearn.lowering.fixing import ReducedQUBO, fix_variables
 from isinglearn.lowering.pipeline import Problem
 from isinglearn.nn.module import Parameters
 from isinglearn.problem.encodings import IntArray
@@ -139,6 +143,8 @@ def solve(
     start: Parameters | Literal["incumbent"] | None = "incumbent",
     polish: int = 0,
     form: str | None = None,
+    bits: int | None = None,
+    fix: bool = False,
     **options: Any,
 ) -> Run:
     """Turn a compiled problem into a run: networks, best first, decoded, repaired and verified.
@@ -164,6 +170,10 @@ def solve(
         Improve this many of the best networks by coordinate descent on their true loss.
     form
         Which form to solve (``"qubo"``, ``"hubo"``, ...), for solvers that take several.
+    bits
+        Round the QUBO's coefficients to what a machine of so many bits resolves (see ``problem.rounded``).
+    fix
+        Leave out the bits of the QUBO that roof duality decides (see ``problem.fixed``).
     **options
         The solver's own; an unknown one raises and names the nearest.
     """
@@ -179,17 +189,22 @@ def solve(
     given = chosen.read_options(options)
     taken = Form(check_choice(form, chosen.accepts, "form")) if form else chosen.accepts[0]
     known = _start(problem, chosen, taken, start)
-    lowered = form_of(problem, taken)
+    lowered, fitted_back = _fitted(problem, taken, bits, fix)
+    if known is not None and isinstance(lowered, ReducedQUBO):
+        known = lowered.fixing.restrict(known[None])[0]
     session = Session(problem.qcbo.scale, seed, limit, on_event, known)
     if reason:
         session.tell(message=f"{chosen.name}: {reason}")
-    if chosen.traits.interruptible:
+    if isinstance(lowered, ReducedQUBO) and not lowered.num_variables:
+        # Everything was decided beforehand.
+        answer = Answer(np.zeros((1, 0), dtype=np.int64))
+    elif chosen.traits.interruptible:
         with session.catching_interrupts():
             answer = chosen.solve(lowered, given, session)
     else:
         answer = chosen.solve(lowered, given, session)
     _check(chosen, answer)
-    result = read(problem, taken, answer)
+    result = read(problem, taken, fitted_back(answer))
     run = Run(problem, chosen.name, seed, session.elapsed, result, reason, answer.note)
     return run.polished(polish) if polish else run
 
@@ -198,6 +213,39 @@ def _solver(given: Any) -> Solver:
     if isinstance(given, str):
         return solver_named(given)
     return given if isinstance(given, Solver) else DimodSampler(given)
+
+
+def _fitted(
+    problem: Problem, form: Form, bits: int | None, fix: bool
+) -> tuple[Any, Callable[[Answer], Answer]]:
+    """Lower to a form, fit it to a machine if asked, and say how answers become those of the form."""
+    lowered = form_of(problem, form)
+    if form is not Form.QUBO:
+        if bits is not None or fix:
+            raise OptionError(
+                "only a QUBO can be fitted to a machine",
+                where="bits, fix",
+                rule="a solver that takes the QUBO",
+                received=f"the form {form.value!r}",
+                remedy="choose another solver, or leave bits and fix out",
+            )
+        return lowered, lambda answer: answer
+    if bits is not None:
+        lowered = problem.rounded(bits).form
+    if not fix:
+        return lowered, lambda answer: answer if bits is None else _unproved(answer)
+    reduced, fixing = fix_variables(lowered)
+
+    def back(answer: Answer) -> Answer:
+        restored = replace(answer, rows=fixing.restore(answer.rows))
+        return restored if bits is None else _unproved(restored)
+
+    return reduced, back
+
+
+def _unproved(answer: Answer) -> Answer:
+    """What is proved of the rounded QUBO says nothing about the network."""
+    return replace(answer, bound=None, infeasible=False)
 
 
 def _start(
