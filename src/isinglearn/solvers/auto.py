@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 from isinglearn.lowering.memory import available_memory
 from isinglearn.lowering.pipeline import Problem
@@ -14,19 +13,15 @@ from isinglearn.solvers.base import SOLVERS, Forecast
 PATIENCE = 60.0
 # Constraint rows of a QCBO up to which CP-SAT is worth its time; beyond, its presolve alone takes it.
 MOST_ROWS = 20_000
-# Reads of the annealer that coordinate descent improves.
-POLISH = 20
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A solver with its limit and options, and the reason in one sentence."""
+    """A solver with its time limit, and the reason in one sentence."""
 
     solver: str
     reason: str
     time_limit: float | None
-    options: dict[str, Any] = field(default_factory=dict)
-    polish: int = 0
 
 
 def choose(problem: Problem, time_limit: float | None) -> Choice:
@@ -50,10 +45,10 @@ def choose(problem: Problem, time_limit: float | None) -> Choice:
         )
         return Choice("cpsat", reason, patience)
     reason = (
-        f"{rows} constraints are too many for a search with proof (up to {MOST_ROWS}): annealing, the "
-        f"best {POLISH} reads improved by coordinate descent"
+        f"{rows} constraints are too many for a search with proof (up to {MOST_ROWS}): annealing for "
+        f"{patience:g} s at most"
     )
-    return Choice("dwave-sa", reason, time_limit, polish=POLISH)
+    return Choice("annealer", reason, patience)
 
 
 def foresee(problem: Problem) -> dict[str, Forecast]:

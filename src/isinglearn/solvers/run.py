@@ -184,7 +184,6 @@ def solve(
     if solver == "auto":
         choice = choose(problem, limit)
         solver, limit, reason = choice.solver, choice.time_limit, choice.reason
-        options, polish = choice.options | options, polish or choice.polish
     chosen = _solver(solver)
     given = chosen.read_options(options)
     taken = Form(check_choice(form, chosen.accepts, "form")) if form else chosen.accepts[0]
