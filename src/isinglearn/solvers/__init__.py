@@ -6,6 +6,8 @@ from isinglearn.solvers import annealer as annealer
 from isinglearn.solvers import annealing as annealing
 from isinglearn.solvers import brute as brute
 from isinglearn.solvers import cpsat as cpsat
+from isinglearn.solvers import gurobi as gurobi
 from isinglearn.solvers import machines as machines
 from isinglearn.solvers import patterns as patterns
+from isinglearn.solvers import scip as scip
 from isinglearn.solvers import treewidth as treewidth

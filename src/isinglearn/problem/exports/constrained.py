@@ -76,7 +76,7 @@ def _lp_lines(qcbo: QCBO) -> Iterator[str]:
     vartypes = _vartypes(table)
     spin = np.array([vartype == "SPIN" for vartype in vartypes], dtype=bool)
     relations = [
-        (labels, _spins_as_bits(rows, spin), sense) for labels, rows, sense in _relations(qcbo)
+        (labels, spins_as_bits(rows, spin), sense) for labels, rows, sense in _relations(qcbo)
     ]
     yield rf"\ minimise {qcbo.scale} * loss"
     for index, (name, vartype) in enumerate(zip(unique_names(table), vartypes, strict=True)):
@@ -84,7 +84,7 @@ def _lp_lines(qcbo: QCBO) -> Iterator[str]:
     every_label = (label for labels, _, _ in relations for label in labels)
     yield from (rf"\ c{number} = {label}" for number, label in enumerate(every_label))
     yield "Minimize"
-    objective = _spins_as_bits(_objective(qcbo), spin)
+    objective = spins_as_bits(_objective(qcbo), spin)
     (terms,) = _lp_terms(objective, halved=True)
     # SCIP takes a constant only at the very end of the objective.
     constant = int(objective.offsets[0])
@@ -150,7 +150,7 @@ def _objective(qcbo: QCBO) -> PolynomialRows:
     together = PolynomialRows.of(
         1, np.zeros(len(terms.rows), np.int64), terms.monomials, terms.coefficients
     )
-    return _simplified(together, qcbo.variables)
+    return simplified(together, qcbo.variables)
 
 
 def _shaped(part: Energy) -> PolynomialRows:
@@ -165,23 +165,30 @@ def _shaped(part: Energy) -> PolynomialRows:
 
 def _relations(qcbo: QCBO) -> Iterator[tuple[list[str], PolynomialRows, Sense]]:
     """Turn constraints into labelled families of quadratic rows, ``row == 0`` or ``row >= 0``."""
-    table = qcbo.variables
     relations: list[tuple[list[str], PolynomialRows, Sense]] = []
     for constraint in qcbo.constraints:
         labels = [constraint.positions.name(i) for i in range(constraint.rows.num_rows)]
-        rows, target = constraint.rows, constraint.target
-        if constraint.kind == "sign":
-            on, off = _big_m(constraint, table)
-            relations.append(([f"{label}/on" for label in labels], on, ">="))
-            relations.append(([f"{label}/off" for label in labels], off, ">="))
-        elif constraint.kind == "at_least":
-            relations.append((labels, rows, ">="))
-        else:
-            tied = rows if target is None else rows - PolynomialRows.variables(target)
-            relations.append((labels, tied, "=="))
+        for ending, rows, sense in as_relations(constraint, qcbo.variables):
+            relations.append(([label + ending for label in labels], rows, sense))
     unique_names(label for labels, _, _ in relations for label in labels)
-    for labels, rows, sense in relations:
-        yield labels, _simplified(rows, table), sense
+    yield from relations
+
+
+def as_relations(
+    constraint: Constraint, table: VariableTable
+) -> list[tuple[str, PolynomialRows, Sense]]:
+    """Turn constraints of one kind into ``row == 0`` or ``row >= 0``, each with an ending of its name."""
+    rows, target = constraint.rows, constraint.target
+    families: list[tuple[str, PolynomialRows, Sense]]
+    if constraint.kind == "sign":
+        on, off = _big_m(constraint, table)
+        families = [("/on", on, ">="), ("/off", off, ">=")]
+    elif constraint.kind == "at_least":
+        families = [("", rows, ">=")]
+    else:
+        tied = rows if target is None else rows - PolynomialRows.variables(target)
+        families = [("", tied, "==")]
+    return [(ending, simplified(rows, table), sense) for ending, rows, sense in families]
 
 
 def _big_m(constraint: Constraint, table: VariableTable) -> tuple[PolynomialRows, PolynomialRows]:
@@ -200,7 +207,7 @@ def _big_m(constraint: Constraint, table: VariableTable) -> tuple[PolynomialRows
     return on, off
 
 
-def _simplified(rows: PolynomialRows, table: VariableTable) -> PolynomialRows:
+def simplified(rows: PolynomialRows, table: VariableTable) -> PolynomialRows:
     """Turn rows into the same with ``s^2 = 1`` for spins and ``x^2 = x`` for bits."""
     pairs = index_pairs(rows)
     kinds = np.array([*_vartypes(table), ""])
@@ -214,7 +221,7 @@ def _simplified(rows: PolynomialRows, table: VariableTable) -> PolynomialRows:
     return result
 
 
-def _spins_as_bits(rows: PolynomialRows, spin: NDArray[np.bool_]) -> PolynomialRows:
+def spins_as_bits(rows: PolynomialRows, spin: NDArray[np.bool_]) -> PolynomialRows:
     """Turn quadratic rows into rows over bits ``x`` in place of spins ``s = 2 x - 1``."""
     # Every factor is slope * x + shift; index -1, no variable, finds the appended factor 1.
     slope = np.append(np.where(spin, 2, 1), 1)
