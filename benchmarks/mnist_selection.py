@@ -11,7 +11,6 @@ The test images are only scored here; no choice depends on them.
 from __future__ import annotations
 
 import argparse
-import math
 import sys
 import time
 
@@ -19,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isinglearn.errors import DataError
-from isinglearn.paper import mnist, mnist_choice
+from isinglearn.paper import mnist, mnist_choice, mnist_spread
 
 IntArray = NDArray[np.int64]
 
@@ -42,8 +41,9 @@ def main() -> int:
     test_counts = mnist.patch_counts(test.images)
     print_selection(selection, test_counts, test.labels)
     print(f"rule took {seconds:.2f} s\n")
-    print_image_spread(selection, train_counts, train.labels, test_counts, test.labels)
-    print_threshold_spread(train_counts, train.labels, test_counts, test.labels)
+    trained, tested = (train_counts, train.labels), (test_counts, test.labels)
+    print_image_spread(selection.thresholds, trained, tested)
+    print_threshold_spread(trained, tested)
     return 0
 
 
@@ -73,81 +73,36 @@ def print_selection(
 
 
 def print_image_spread(
-    selection: mnist_choice.Selection,
-    train_counts: IntArray,
-    train_labels: IntArray,
-    test_counts: IntArray,
-    test_labels: IntArray,
+    thresholds: mnist.Thresholds, train: mnist_spread.Labelled, test: mnist_spread.Labelled
 ) -> None:
     """Print, at the chosen thresholds, how accuracy varies over all admissible quartets."""
-    train = mnist_choice.histogram(
-        mnist.normalise(train_counts, selection.thresholds), train_labels
+    spread = mnist_spread.spread_over_images(thresholds, train, test)
+    print(f"four images at {thresholds}:")
+    print(
+        f"  admissible quartets of inputs: {spread['quartets']}, for {spread['functions']} functions"
     )
-    test = mnist_choice.histogram(mnist.normalise(test_counts, selection.thresholds), test_labels)
-    train_right, test_right = _correct(train), _correct(test)
-    quartets = [mnist_choice.available_quartets(f, train) for f in range(len(train_right))]
-    number = np.array([len(rows) for rows in quartets])
-    draws = [_draws(rows, train) for rows in quartets]
-    used = number > 0
-    all_draws = math.prod(math.comb(int(total), 2) for total in train.sum(axis=1))
-    print(f"four images at {selection.thresholds}:")
-    print(f"  admissible quartets of inputs: {number.sum()}, for {used.sum()} functions")
-    print(f"  admissible among random draws of two 6s and two 9s: {sum(draws) / all_draws:.2%}")
-    for name, right, total in (
-        ("train", train_right, int(train.sum())),
-        ("test", test_right, int(test.sum())),
-    ):
-        weighted = sum(d * int(r) for d, r in zip(draws, right, strict=True))
-        low, high, mean = right[used].min(), right[used].max(), weighted / sum(draws)
+    share = spread["share_of_draws"]
+    print(f"  admissible among random draws of two 6s and two 9s: {share:.2%}")
+    for name in ("train", "test"):
+        least, mean, most = (spread[name][part] for part in ("least", "mean", "most"))
         print(
-            f"  {name} accuracy over admissible draws: "
-            f"{low / total:.2%} to {high / total:.2%}, mean {mean / total:.2%}"
+            f"  {name} accuracy over admissible draws: {least:.2%} to {most:.2%}, mean {mean:.2%}"
         )
-    best = int(np.argmax(train_right * used))
-    print(f"  quartets that determine the chosen function: {number[best]}")
-    print(f"  their share of the admissible draws: {draws[best] / sum(draws):.2%}\n")
+    print(f"  quartets that determine the chosen function: {spread['quartets_of_best']}")
+    print(f"  their share of the admissible draws: {spread['share_of_best']:.2%}\n")
 
 
-def print_threshold_spread(
-    train_counts: IntArray, train_labels: IntArray, test_counts: IntArray, test_labels: IntArray
-) -> None:
+def print_threshold_spread(train: mnist_spread.Labelled, test: mnist_spread.Labelled) -> None:
     """Print how the best admissible function of each threshold pair does."""
-    pairs, tables = mnist_choice.threshold_histograms(train_counts, train_labels)
-    scores = []
-    for pair, table in zip(pairs, tables, strict=True):
-        right = _correct(table)
-        order = np.argsort(-right, kind="stable")
-        best = next((f for f in order if len(mnist_choice.available_quartets(int(f), table))), None)
-        if best is not None:
-            thresholds = mnist.Thresholds(int(pair[0]), int(pair[1]))
-            test = mnist_choice.histogram(mnist.normalise(test_counts, thresholds), test_labels)
-            test_share = _correct(test)[best] / test.sum()
-            scores.append((right[best] / table.sum(), test_share, thresholds))
-    scores.sort(key=lambda score: (-score[0], score[2]))
-    print(f"threshold pairs with an admissible choice: {len(scores)} of {len(pairs)}")
-    for name, column in (("train", 0), ("test", 1)):
-        values = np.array([score[column] for score in scores])
-        quantiles = np.quantile(values, [0, 0.25, 0.5, 0.75, 1])
-        text = " ".join(f"{value:.2%}" for value in quantiles)
+    spread = mnist_spread.spread_over_thresholds(train, test)
+    print(f"threshold pairs with an admissible choice: {spread['possible']} of {spread['pairs']}")
+    for name in ("train", "test"):
+        text = " ".join(f"{value:.2%}" for value in spread[name])
         print(f"  {name} accuracy, min / quartiles / max: {text}")
-    test_values = np.array([score[1] for score in scores])
-    print(f"  pairs with at least 98.3 % on test: {(test_values >= 0.983).sum()}")
+    print(f"  pairs with at least 98.3 % on test: {spread['as_good_as_paper']}")
     print("  best ten on training (train, test):")
-    for train_score, test_score, thresholds in scores[:10]:
-        print(f"    {thresholds.low:3d} {thresholds.high:3d}  {train_score:.3%}  {test_score:.3%}")
-
-
-def _correct(table: IntArray) -> IntArray:
-    """Turn a histogram (2, 81) into the number of correct images per function."""
-    six = mnist_choice.classifiers() > 0
-    right: IntArray = six @ table[0] + ~six @ table[1]
-    return right
-
-
-def _draws(quartets: IntArray, table: IntArray) -> int:
-    """Turn quartets of inputs into the number of image quadruples that show one of them."""
-    sixes, nines = table[0][quartets[:, :2]], table[1][quartets[:, 2:]]
-    return int((sixes.prod(axis=1) * nines.prod(axis=1)).sum())
+    for low, high, train_score, test_score in spread["best"]:
+        print(f"    {low:3d} {high:3d}  {train_score:.3%}  {test_score:.3%}")
 
 
 def _share(part: int, whole: int) -> str:

@@ -9,8 +9,8 @@ from importlib.util import find_spec
 import pytest
 
 import isinglearn as il
-from isinglearn.errors import ProblemRefused, SolverError
-from isinglearn.paper.instances import MNIST, TASKS, two_moons
+from isinglearn.errors import SolverError
+from isinglearn.paper.instances import MNIST, TASKS
 from isinglearn.solvers.base import Status
 from isinglearn.solvers.gurobi import Gurobi
 
@@ -32,12 +32,6 @@ def test_the_papers_tasks_are_proved(instance, formulation):
     assert run.verdict.consistent
 
 
-@real
-def test_the_bundled_licence_is_too_small_for_two_moons():
-    with pytest.raises(ProblemRefused, match=r"licence is too small.*GRB_LICENSE_FILE.*cpsat"):
-        il.solve(compiled(two_moons(50), formulation="paper"), "gurobi", time_limit=5)
-
-
 class StandIn(types.ModuleType):
     """A gurobipy that fails as soon as its environment is started."""
 
@@ -51,6 +45,12 @@ class StandIn(types.ModuleType):
             def __init__(self, empty: bool) -> None:
                 assert empty, "an environment that starts by itself prints"
 
+            def __enter__(self):
+                return self
+
+            def __exit__(self, *given: object) -> None:
+                pass
+
             def setParam(self, name: str, value: int) -> None:  # noqa: N802 - its name there
                 assert (name, value) == ("OutputFlag", 0)
 
@@ -60,18 +60,10 @@ class StandIn(types.ModuleType):
         self.GurobiError, self.Env = GurobiError, Env
 
 
-@pytest.mark.parametrize(
-    ("number", "text", "words"),
-    [
-        (10010, "Model too large", r"licence is too small.*2000 variables.*GRB_LICENSE_FILE"),
-        (10009, "License expired", r"no valid licence.*License expired.*GRB_LICENSE_FILE.*cpsat"),
-        (10001, "Out of memory", r"gave up.*Out of memory.*cpsat"),
-    ],
-)
-def test_what_its_licence_says_is_explained(number, text, words, monkeypatch):
-    monkeypatch.setitem(sys.modules, "gurobipy", StandIn(number, text))
+def test_a_missing_licence_is_explained(monkeypatch):
+    monkeypatch.setitem(sys.modules, "gurobipy", StandIn(10009, "License expired"))
     monkeypatch.setattr(Gurobi, "available", classmethod(lambda cls: True))
-    with pytest.raises(SolverError, match=words):
+    with pytest.raises(SolverError, match=r"License expired.*GRB_LICENSE_FILE.*cpsat"):
         il.solve(compiled(TASKS[0]), "gurobi")
 
 

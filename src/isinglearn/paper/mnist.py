@@ -16,39 +16,33 @@ An input is the row (upper left, upper right, lower left, lower right). Label +1
 
 from __future__ import annotations
 
-import gzip
-import math
-import os
-import zlib
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isinglearn.errors import DataError, check_choice
+from isinglearn.errors import DataError
+from isinglearn.paper.mnist_files import (
+    DATA_VARIABLE,  # noqa: F401 - named here by those who look for the data
+    Directory,
+    Split,
+    find_files,
+    read_idx,
+)
 from isinglearn.problem.encodings import IntArray
 
-Split = Literal["train", "test"]
-
-DATA_VARIABLE = "ISINGLEARN_DATA"
 WHITE_LEVEL = 1
 # Order of the two classes wherever an array has an axis "class": digit 6 first, then digit 9.
 CLASSES = (1, -1)
 _DIGITS = (6, 9)
 
-_FILES: dict[Split, tuple[str, str]] = {
-    "train": ("train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz"),
-    "test": ("t10k-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte.gz"),
-}
-_IDX_UINT8 = 0x08
 # Patch sums run in uint8 over one axis, so a side must not exceed what uint8 can count.
 _MAX_SIDE = 255
 
 
 # --------------------------------------------------------------------------------------------
-# Files
+# Images
 # --------------------------------------------------------------------------------------------
 
 
@@ -59,168 +53,20 @@ class Digits(NamedTuple):
     labels: IntArray
 
 
-def read_idx(path: str | os.PathLike[str], ndim: int | None = None) -> NDArray[np.uint8]:
-    """Turn a gzip-compressed IDX file of unsigned bytes into an array.
-
-    Parameters
-    ----------
-    path : path
-        The compressed file.
-    ndim : int, optional
-        The number of dimensions the file must have; any if not given.
-
-    Returns
-    -------
-    ndarray of uint8
-        Read-only, in the shape the file declares.
-
-    Raises
-    ------
-    DataError
-        The file is missing, not gzip, not IDX, of another type or shape, or cut short.
-    """
-    content = _decompress(Path(path))
-    shape = _idx_shape(content, Path(path), ndim)
-    offset = 4 + 4 * len(shape)
-    # math.prod, not numpy: a damaged header may declare more than int64 can hold.
-    expected, received = math.prod(shape), len(content) - offset
-    if received != expected:
-        raise DataError(
-            "the IDX data are of the wrong length",
-            where=str(path),
-            rule=f"a file of shape {shape} holds exactly {expected} bytes after its header",
-            received=f"{received} bytes",
-            remedy="fetch the file again; it is cut short or damaged",
-        )
-    return np.frombuffer(content, dtype=np.uint8, offset=offset).reshape(shape)
-
-
-def _decompress(path: Path) -> bytes:
-    """Turn a gzip file into its content."""
-    if not path.is_file():
-        raise DataError(
-            "the MNIST file is missing",
-            where=str(path),
-            rule="an existing gzip-compressed IDX file",
-            received="a path where no file is found",
-            remedy="put the original file there, or correct the path",
-        )
-    try:
-        with gzip.open(path, "rb") as stream:
-            return stream.read()
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise DataError(
-            "the gzip file is unreadable",
-            where=str(path),
-            rule="an IDX file is a complete gzip stream",
-            received=f"one that fails with '{error}'",
-            remedy="fetch the original .gz file again, and do not unpack it",
-        ) from error
-
-
-def _idx_shape(content: bytes, path: Path, ndim: int | None) -> tuple[int, ...]:
-    """Turn an IDX header into the declared shape, after checking magic, type and dimensions."""
-    remedy = "use one of the four original MNIST files"
-    if len(content) < 4 or content[:2] != b"\x00\x00":
-        raise DataError(
-            "this is not an IDX file",
-            where=str(path),
-            rule="two zero bytes, a type byte and a dimension byte at the beginning",
-            received=content[:4].hex(" ") or "no bytes",
-            remedy=remedy,
-        )
-    if content[2] != _IDX_UINT8:
-        raise DataError(
-            "the IDX type is wrong",
-            where=str(path),
-            rule=f"byte 2 is 0x{_IDX_UINT8:02x} (unsigned bytes)",
-            received=f"0x{content[2]:02x}",
-            remedy=remedy,
-        )
-    if content[3] == 0 or (ndim is not None and content[3] != ndim):
-        rule = "at least 1" if ndim is None else str(ndim)
-        raise DataError(
-            "the number of dimensions is wrong",
-            where=str(path),
-            rule=f"byte 3 is {rule}",
-            received=content[3],
-            remedy=remedy,
-        )
-    end = 4 + 4 * content[3]
-    if len(content) < end:
-        raise DataError(
-            "the IDX header is cut short",
-            where=str(path),
-            rule=f"{content[3]} dimensions need {end} bytes",
-            received=f"{len(content)} bytes",
-            remedy="fetch the file again",
-        )
-    return tuple(int.from_bytes(content[i : i + 4], "big") for i in range(4, end, 4))
-
-
-def find_files(split: Split, directory: str | os.PathLike[str] | None = None) -> tuple[Path, Path]:
-    """Turn a split's name into the paths of its image file and its label file.
-
-    Parameters
-    ----------
-    split : {"train", "test"}
-        Which half of MNIST.
-    directory : path, optional
-        The data directory; the files lie in its folder ``mnist``. Without it the environment
-        variable ``ISINGLEARN_DATA`` names the directory.
-
-    Raises
-    ------
-    OptionError
-        The split is unknown.
-    DataError
-        No directory is named, or a file is missing.
-    """
-    check_choice(split, _FILES, "split")
-    folder = _data_directory(directory) / "mnist"
-    images, labels = (folder / name for name in _FILES[split])
-    missing = [path.name for path in (images, labels) if not path.is_file()]
-    if missing:
-        raise DataError(
-            "MNIST files are missing",
-            where=str(folder),
-            rule=f"the {split} split needs {images.name} and {labels.name}",
-            received=f"a folder where these are not found: {', '.join(missing)}",
-            remedy="put the original files there, or name another data directory "
-            f"(argument or {DATA_VARIABLE})",
-        )
-    return images, labels
-
-
-def _data_directory(directory: str | os.PathLike[str] | None) -> Path:
-    """Turn the argument, or else the environment, into the data directory."""
-    # An empty value would silently mean the current directory.
-    named = directory if directory is not None else os.environ.get(DATA_VARIABLE)
-    if named is None or not os.fspath(named):
-        raise DataError(
-            "no data directory is named",
-            where="directory",
-            rule=f"named by the argument or by the environment variable {DATA_VARIABLE}",
-            received="neither, or an empty one",
-            remedy="pass the directory that has the folder 'mnist'",
-        )
-    return Path(named)
-
-
-def load_six_nine(split: Split, directory: str | os.PathLike[str] | None = None) -> Digits:
+def load_six_nine(split: Split, directory: Directory = None, *, download: bool = False) -> Digits:
     """Turn the MNIST files of one split into the images of 6 and 9 with labels +1 and -1.
 
     Parameters
     ----------
-    split, directory
-        As in `find_files`.
+    split, directory, download
+        As in ``mnist_files.find_files``.
 
     Returns
     -------
     Digits
         In file order: 11,867 images for "train", 1,967 for "test".
     """
-    image_path, label_path = find_files(split, directory)
+    image_path, label_path = find_files(split, directory, download=download)
     images, digits = read_idx(image_path, ndim=3), read_idx(label_path, ndim=1)
     if len(images) != len(digits):
         raise DataError(

@@ -182,7 +182,9 @@ class _Search:
         if self.model.SolCount:
             self.findings.found(self.model.getAttr("X", self.columns))
         self._report_bound(self.model.ObjBound)
-        return self.findings.answer(infeasible=self.model.Status == gurobipy.GRB.INFEASIBLE)
+        # All columns have ends: what is infeasible or unbounded is infeasible.
+        infeasible = self.model.Status in (gurobipy.GRB.INFEASIBLE, gurobipy.GRB.INF_OR_UNBD)
+        return self.findings.answer(infeasible=infeasible)
 
     def _listen(self, model: Any, where: int) -> None:
         """Report solutions and bounds from Gurobi's own thread."""
