@@ -74,7 +74,7 @@ def test_moons_in_part():
 
 def random_problem(seed: int) -> il.Problem:
     rng = np.random.default_rng(seed)
-    widths = rng.integers(1, 4, 3).tolist()
+    widths = rng.integers(1, 3, 3).tolist()
     domains = [nn.Spin(), nn.Int(-1, 1), nn.Int(0, 2), nn.Fixed(-1, 2, 2)]
     first, second = (
         nn.Linear(before, after, weight=domains[rng.integers(4)], bias=domains[rng.integers(4)])
@@ -120,16 +120,18 @@ def test_every_network_is_a_solution_of_the_program_with_its_energy(seed, linear
         energy = problem.qcbo.energy(values)[0]
         paid = [c.weight * dict(c.points)[evaluated(c.row, columns)] for c in program.costs]
         assert sum(paid) + program.constant == energy
-        assert (energy - program.base) % program.step == 0
+        assert energy % program.step == 0
         # The other way round: columns to the same network, units in order.
         assert problem.qcbo.energy(program.values(columns)) == energy
 
 
-def test_outputs_that_are_signs_have_energies_far_apart():
-    # Residuals are 0 or 2, their squares 0 or 4.
-    net = nn.Sequential(nn.Linear(2, 1), nn.Sign())
-    program = Program(il.compile(net, [[0, 1], [1, 0]], [1, -1]).qcbo)
-    assert (program.base % 4, program.step % 4) == (0, 0)
+def test_a_common_factor_of_all_weights_is_the_step_between_energies():
+    net = nn.Sequential(nn.Linear(1, 1), nn.Sign(), nn.Linear(1, 1))
+    problem = il.compile(net, [[0], [1], [0]], [1, -1, -1], sample_weight=[300, 600, 900])
+    program = Program(problem.qcbo)
+    assert program.step == 300 * Program(hand_made([], [(rows(*SUM), "square", 1)])).step
+    run = il.solve(problem, "scip", start=None)
+    assert run.bound == il.solve(problem, "brute").best.loss
 
 
 # -- parts of a QCBO that networks do not have yet -------------------------------------------------
@@ -265,7 +267,6 @@ def test_a_bound_is_rounded_up_with_its_tolerance_taken_off(proved, bound):
         hand_made([], [(rows(*SUM), "linear", 1)]), Session(1), linear_products=True
     )
     findings.proved(proved)
-    assert (findings.program.base, findings.program.step) == (0, 1)
     assert findings.bound == bound
 
 

@@ -142,7 +142,7 @@ class _Search:
         total = quicksum(
             factor / program.step * self.columns[index] for index, factor in program.factors.items()
         )
-        self.model.setObjective(total + (program.constant - program.base) / program.step)
+        self.model.setObjective(total + program.constant / program.step)
 
     def _residual(self, cost: Cost, step: int) -> Any:
         """A variable for a residual, with what it costs as its piecewise linear objective."""

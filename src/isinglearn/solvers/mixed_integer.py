@@ -46,7 +46,7 @@ class Relation:
 class Cost:
     """A convex part of the energy: ``weight`` times what belongs to the value of a linear row.
 
-    ``points`` are all values that the row can have, ascending, each with its cost. Lines through
+    ``points`` are all whole values that the row can have, ascending, each with its cost. Lines through
     neighbouring points are exact at every one of them.
     """
 
@@ -81,8 +81,8 @@ class Program:
         What must hold.
     costs, factors, constant
         The energy: convex costs, a factor for each of some columns, and a constant.
-    base, step
-        Every energy is ``base`` plus a multiple of ``step``.
+    step
+        Every energy is a multiple of this.
     impossible
         There is no solution, as a row without columns shows.
     """
@@ -111,7 +111,8 @@ class Program:
         for swap in self._swaps:
             self._order(swap)
         parts = [(part.shape, self._weighted_rows(part)) for part in qcbo.objective]
-        self.base, self.step = _lattice(parts)
+        weights = (weight for _, rows in parts for weight, _, _ in rows.values())
+        self.step = math.gcd(*weights) or 1
         # With weights of both signs one residual alone says nothing about the sum.
         monotone = all(_never_negative(part) for part in qcbo.objective)
         self._budget = known if monotone else None
@@ -220,17 +221,17 @@ class Program:
             self._add_linear(linear, weight)
             return
         least, most = self._reach(low, high, weight, shape)
-        points = _points(row, least, most)
         if least > low:
-            self._require((*linear, ((), -points[0])), ">=")
+            self._require((*linear, ((), -least)), ">=")
         if most < high:
-            self._require((*_negative(linear), ((), points[-1])), ">=")
-        if len(points) == 1:
-            self.constant += weight * shaped(points[0], shape)
-        elif weight > 0 and len(points) <= MOST_POINTS:
-            self.costs.append(Cost(weight, linear, tuple((at, shaped(at, shape)) for at in points)))
+            self._require((*_negative(linear), ((), most)), ">=")
+        if least == most:
+            self.constant += weight * shaped(least, shape)
+        elif weight > 0 and most - least < MOST_POINTS:
+            points = tuple((at, shaped(at, shape)) for at in range(least, most + 1))
+            self.costs.append(Cost(weight, linear, points))
         else:
-            self.factors[self._squared(linear, points, weight, shape)] += weight
+            self.factors[self._squared(linear, least, most, weight, shape)] += weight
 
     def _linear(self, row: Row, low: int, high: int) -> Row:
         """Turn a row with products into a column that equals it."""
@@ -255,11 +256,11 @@ class Program:
         reach = math.isqrt(most) if shape == "square" else (1 + math.isqrt(8 * most + 1)) // 2
         return max(low, -reach if shape == "square" else 1 - reach), min(high, reach)
 
-    def _squared(self, row: Row, points: range, weight: int, shape: Shape) -> int:
+    def _squared(self, row: Row, low: int, high: int, weight: int, shape: Shape) -> int:
         """A column for the cost of a residual, by a quadratic row; at least the cost where it is paid."""
-        base = self._column(points[0], points[-1], row)
+        base = self._column(low, high, row)
         self._require((*row, ((base,), -1)), "==")
-        largest = max(shaped(points[0], shape), shaped(points[-1], shape))
+        largest = max(shaped(low, shape), shaped(high, shape))
         cost = self._column(0, largest, (((base,), 1),), shape)
         square: Row = ((cost,), 1), ((base, base), -1)
         pairs: Row = ((cost,), 2), ((base, base), -1), ((base,), 1)
@@ -280,21 +281,8 @@ def _constant(row: Row) -> int:
     return sum(factor for term, factor in row if not term)
 
 
-def _stride(row: Row) -> int:
-    """Values of a row differ by multiples of this; 0 if it has one value only."""
-    return math.gcd(*(factor for term, factor in row if term))
-
-
 def _negative(row: Row) -> Row:
     return tuple((term, -factor) for term, factor in row)
-
-
-def _points(row: Row, low: int, high: int) -> range:
-    """Values that a row can have within a range."""
-    at, stride = _constant(row), _stride(row)
-    if not stride:
-        return range(at, at + 1)
-    return range(low + (at - low) % stride, high + 1, stride)
 
 
 def shaped(value: int, shape: Shape) -> int:
@@ -307,22 +295,6 @@ def shaped(value: int, shape: Shape) -> int:
 def evaluated(row: Row, columns: Sequence[int]) -> int:
     """Turn columns into the value of a row."""
     return sum(factor * math.prod(columns[index] for index in term) for term, factor in row)
-
-
-def _lattice(parts: Iterable[tuple[Shape, _Weighted]]) -> tuple[int, int]:
-    """Turn the objective into ``base, step``: every energy is ``base`` plus a multiple of ``step``."""
-    base = step = 0
-    for shape, rows in parts:
-        for row, (weight, _, _) in rows.items():
-            at, own = _constant(row), _stride(row)
-            if shape == "square":
-                # (c + d m)^2 = c^2 + 2 c d m + d^2 m^2.
-                own *= math.gcd(2 * at, own)
-            elif shape == "pairs":
-                own = min(1, own)
-            base += weight * shaped(at, shape)
-            step = math.gcd(step, weight * own)
-    return base, step or 1
 
 
 class Findings:
@@ -352,7 +324,7 @@ class Findings:
         self._solutions.append(columns)
 
     def proved(self, steps: float) -> None:
-        """Report a lower bound, as the solver sees it, in steps above the base of all energies."""
+        """Report a lower bound, as the solver sees it, in steps of the energy."""
         if math.isfinite(steps):
             self._proved = max(self._proved, steps)
 
@@ -383,7 +355,7 @@ class Findings:
         if not math.isfinite(self._proved):
             return None
         slack = _SLACK + _RELATIVE_SLACK * abs(self._proved)
-        return self.program.base + self.program.step * math.ceil(self._proved - slack)
+        return self.program.step * math.ceil(self._proved - slack)
 
     def answer(self, *, infeasible: bool = False) -> Answer:
         """Turn all that was reported into an answer."""

@@ -101,7 +101,7 @@ class _Search:
         total = quicksum(
             weight * column for weight, column in zip(weights, self.costs, strict=True)
         ) + quicksum(factor * self.columns[index] for index, factor in program.factors.items())
-        self.model.setObjective((total + (program.constant - program.base)) / program.step)
+        self.model.setObjective((total + program.constant) / program.step)
         # In steps any better solution is better by 1: nodes within that of the best one are done.
         self.model.setObjIntegral()
 
