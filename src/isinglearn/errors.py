@@ -98,11 +98,11 @@ def check_choice(value: str, choices: Iterable[str], where: str) -> str:
     known = list(choices)
     if value in known:
         return value
-    near = get_close_matches(str(value), known, n=1)
+    near = get_close_matches(str(value).lower(), known, n=1)
     raise OptionError(
         "this choice is not known",
         where=where,
-        rule="one of " + ", ".join(repr(choice) for choice in known),
+        rule="one of " + ", ".join(repr(str(choice)) for choice in known),
         received=repr(value),
-        remedy=f"did you mean {near[0]!r}?" if near else "choose one of these",
+        remedy=f"did you mean {str(near[0])!r}?" if near else "choose one of these",
     )

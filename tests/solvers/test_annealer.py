@@ -95,7 +95,7 @@ def test_integers_of_any_width(largest):
 
 def test_what_64_bits_do_not_hold_is_refused():
     with pytest.raises(IsingLearnError, match="64 bits"):
-        models.model_of(Polynomial.of(np.array([[0, 1], [0, 2]]), np.array([2**61, 2**61])), 3)
+        models.model_of(Polynomial.of(np.array([[0, 1], [0, 2]]), np.array([2**60, 2**60])), 3)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -279,3 +279,46 @@ def test_samples_are_reproducible_and_may_start_somewhere():
 
 def test_an_empty_model_has_an_empty_answer():
     assert len(il.AnnealingSampler().sample(dimod.BinaryQuadraticModel("SPIN"))) == 0
+
+
+@pytest.mark.parametrize("moves", ["single", "follow"])
+def test_one_long_read_ends_at_the_deadline(moves):
+    problem = compiled(two_moons(20))
+    il.solve(problem, "annealer", moves=moves, num_reads=1, num_sweeps=1)
+    run = il.solve(
+        problem, "annealer", moves=moves, num_reads=2, num_sweeps=10_000_000, time_limit=0.3
+    )
+    assert run.seconds < 10
+    assert len(run.result.vectors)
+
+
+def test_tempering_does_not_depend_on_its_blocks(monkeypatch):
+    model = models.model_of(random_pairs(30, 0.5), 30)
+    effort = Effort(reads=3, sweeps=40, threads=1, replicas=5)
+    whole = flip_spins(model, effort, Session(1, seed=6), None).rows
+    monkeypatch.setattr("isinglearn.solvers.annealer.search.BLOCK", 1)
+    assert np.array_equal(whole, flip_spins(model, effort, Session(1, seed=6), None).rows)
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        ({"initial_state": {"a": 7, "b": 1}}, "initial_state"),
+        ({"initial_state": {"a": 1}}, "initial_state"),
+        ({"target_energy": 3}, "target_energy"),
+        ({"beta_range": [1, 2]}, "beta_range"),
+        ({"seed": -1}, "seed"),
+        ({"time_limit": -1}, "time_limit"),
+    ],
+    ids=str,
+)
+def test_bad_arguments_of_the_sampler_are_refused(options, word):
+    bqm = dimod.BinaryQuadraticModel({"a": 1}, {("a", "b"): 1}, 0, "SPIN")
+    with pytest.raises(IsingLearnError, match=word):
+        il.AnnealingSampler().sample(bqm, **options)
+
+
+def test_temperatures_may_be_numpy_numbers_and_tiny():
+    bqm = dimod.BinaryQuadraticModel({"a": 1}, {("a", "b"): 1}, 0, "SPIN")
+    given = {"hot": np.float32(5), "cold": 1e-50, "method": "temper", "time_limit": np.int64(9)}
+    assert il.AnnealingSampler().sample(bqm, **given).first.energy == -2

@@ -76,3 +76,11 @@ def test_without_a_proof_there_is_no_list(monkeypatch):
     monkeypatch.setattr(optima.Brute, "forecast", classmethod(lambda cls, problem: None))
     with pytest.raises(SolverError, match="not proved"):
         il.all_optimal(compiled(TASKS[0]), time_limit=1e-9)
+
+
+def test_a_listing_that_was_cut_short_is_no_list(monkeypatch):
+    # A loss of 0 is optimal at once, but the other networks of that loss are not seen yet.
+    net = nn.Sequential(nn.Linear(2, 2), nn.Sign(), nn.Linear(2, 1))
+    monkeypatch.setattr("isinglearn.solvers.brute._CHUNK", 1 << 10)
+    with pytest.raises(SolverError, match="cannot be listed"):
+        il.all_optimal(il.compile(net, *XOR), on_event=lambda event: event.loss != 0)

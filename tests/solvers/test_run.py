@@ -238,3 +238,62 @@ def test_samples_of_weight_0_are_as_if_not_given():
         }
         assert losses == {0}
         assert il.solve(given, "cpsat").verdict.consistent
+
+
+def test_reads_outside_the_box_are_no_networks():
+    net = nn.Sequential(nn.Linear(1, 2), nn.Sign(), nn.Linear(2, 1))
+    problem = il.compile(net, [[-3], [0], [2]], [1, -1, 1], formulation="paper")
+
+    class Zeros(dimod.Sampler):
+        properties: dict = {}  # noqa: RUF012
+        parameters: dict = {}  # noqa: RUF012
+
+        def sample(self, bqm, **parameters):
+            return dimod.SampleSet.from_samples_bqm(dict.fromkeys(bqm.variables, 0), bqm)
+
+    run = il.solve(problem, Zeros())
+    assert (run.status, run.gap, len(run.result.vectors)) == (Status.NONE_FOUND, None, 1)
+    assert "parameters" not in run.record()
+    with pytest.raises(SolverError, match="leave the form's box"):
+        _ = run.best
+
+
+def test_a_start_beyond_the_range_that_matters_is_used():
+    problem = tiny(X=[[0], [1], [2]], y=[1, -1, 1])
+    start = problem.parameters([values[-1] for values in problem.free_domains])
+    run = il.solve(problem, "cpsat", start=start, time_limit=1e-9)
+    assert run.status is Status.FEASIBLE
+
+
+def test_a_dimod_sampler_gets_the_seed(task):
+    def bits(seed: int):
+        return il.solve(
+            task, il.AnnealingSampler(), seed=seed, num_reads=2, num_sweeps=5
+        ).result.bits
+
+    assert np.array_equal(bits(1), bits(1))
+    assert not np.array_equal(bits(1), bits(2))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        ({"problem": 3}, "compile"),
+        ({"start": 5}, "start"),
+        ({"form": "QUBO"}, "did you mean 'qubo'"),
+        ({"solver": dimod.ExactSolver}, "no solver"),
+    ],
+    ids=str,
+)
+def test_wrong_kinds_are_refused_in_our_words(arguments, word):
+    given = {"problem": tiny(), "solver": "annealer", **arguments}
+    with pytest.raises(IsingLearnError, match=word):
+        il.solve(**given)
+
+
+def test_large_energies_keep_their_proof():
+    net = nn.Sequential(nn.Linear(1, 1), nn.Sign(), nn.Linear(1, 1))
+    problem = il.compile(net, [[0], [1], [2]], [0.377, -0.999, 0.513], label_scale=1000)
+    run = il.solve(problem, "cpsat", start=None)
+    assert run.status is Status.OPTIMAL
+    assert run.result.bound > 10**6

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from itertools import product
 
@@ -64,9 +63,9 @@ def test_no_seed_loses_the_optimum(seed):
 
 
 def test_moons_in_part():
-    run = il.solve(compiled(two_moons(16)), "scip")
+    run = il.solve(compiled(two_moons(12)), "scip")
     assert run.status is Status.OPTIMAL
-    assert run.result.bound == 60
+    assert run.result.bound == 32
 
 
 # -- random networks -------------------------------------------------------------------------------
@@ -120,18 +119,8 @@ def test_every_network_is_a_solution_of_the_program_with_its_energy(seed, linear
         energy = problem.qcbo.energy(values)[0]
         paid = [c.weight * dict(c.points)[evaluated(c.row, columns)] for c in program.costs]
         assert sum(paid) + program.constant == energy
-        assert energy % program.step == 0
         # The other way round: columns to the same network, units in order.
         assert problem.qcbo.energy(program.values(columns)) == energy
-
-
-def test_a_common_factor_of_all_weights_is_the_step_between_energies():
-    net = nn.Sequential(nn.Linear(1, 1), nn.Sign(), nn.Linear(1, 1))
-    problem = il.compile(net, [[0], [1], [0]], [1, -1, -1], sample_weight=[300, 600, 900])
-    program = Program(problem.qcbo)
-    assert program.step == 300 * Program(hand_made([], [(rows(*SUM), "square", 1)])).step
-    run = il.solve(problem, "scip", start=None)
-    assert run.bound == il.solve(problem, "brute").best.loss
 
 
 # -- parts of a QCBO that networks do not have yet -------------------------------------------------
@@ -318,20 +307,6 @@ def test_solving_in_two_threads_at_once():
     for thread in threads:
         thread.join()
     assert [answer.bound for answer in found] == [4, 4]
-
-
-@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="reads memory from /proc")
-def test_memory_is_given_back():
-    def resident() -> int:
-        with open("/proc/self/statm") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-    qcbo = compiled(MNIST).qcbo
-    search(qcbo)
-    before = resident()
-    for _ in range(30):
-        search(qcbo)
-    assert resident() - before < 30e6
 
 
 @pytest.mark.parametrize("options", [{"products": "cubic"}, {"threads": 2}], ids=str)

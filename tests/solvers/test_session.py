@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 import time
 from fractions import Fraction
@@ -109,3 +111,17 @@ def test_errors_of_the_callback_leave_nothing_running():
     with pytest.raises(ZeroDivisionError):
         background(Session(scale=1, on_event=fail))
     assert threading.active_count() == before
+
+
+def test_a_second_ctrl_c_leaves_nothing_running():
+    # The first one, without a handler of ours, raises inside the wait.
+    halted, ended = threading.Event(), threading.Event()
+
+    def work() -> None:
+        halted.wait(10)
+        ended.set()
+
+    threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        Session(scale=1).run_in_background(work, halted.set, lambda: None)
+    assert ended.is_set()

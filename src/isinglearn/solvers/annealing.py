@@ -33,7 +33,7 @@ class DimodSampler(Solver):
     traits: ClassVar[Traits] = Traits(seeded=False, interruptible=False)
 
     def __init__(self, sampler: Any) -> None:
-        if not hasattr(sampler, "sample"):
+        if not hasattr(sampler, "sample") or isinstance(sampler, type):
             raise SolverError(
                 "this is no solver",
                 where="solve(solver=...)",
@@ -51,8 +51,11 @@ class DimodSampler(Solver):
     def solve(self, form: QUBO, options: dict[str, Any], session: Session) -> Answer:
         """Sample; a time limit is passed on where the sampler has such a parameter."""
         given = dict(options)
+        known = getattr(self.sampler, "parameters", None) or {}
+        if "seed" in known:
+            given.setdefault("seed", session.seed)
         if session.seconds is not None:
-            if "time_limit" not in (getattr(self.sampler, "parameters", None) or {}):
+            if "time_limit" not in known:
                 raise OptionError(
                     "this sampler cannot be given a time limit",
                     where=f"solve({self.name}, time_limit=...)",

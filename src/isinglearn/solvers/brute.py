@@ -61,7 +61,10 @@ class Brute(Solver):
         largest = max(_count_settings([spec]) for spec in specs)
         if settings > MOST_SETTINGS or largest > MOST_SETTINGS:
             return None
-        values = settings * len(problem.data) * max(spec.shape[0] for spec in specs)
+        widest = max(problem.data.X.shape[1], *(spec.shape[0] for spec in specs))
+        values = settings * len(problem.data) * widest
+        if values > cls.Options().max_values:
+            return None
         why = (
             f"{settings} settings of the parameters, fewer once those that behave alike are merged"
         )
@@ -218,7 +221,7 @@ def _best(
     output_scale = problem.network.output_scale
     # Losses are in the units of the data; the form's may be finer.
     unit = problem.qcbo.scale // problem.loss.scale(problem.data, output_scale)
-    step = max(1, _CHUNK // (inputs.shape[1] * len(inputs)))
+    step = max(1, _CHUNK // (inputs.shape[1] * len(inputs) * problem.network.out_features))
     box = problem.box
     for start in range(0, len(settings), step):
         if session.stopped:

@@ -333,7 +333,10 @@ class _Search:
         bound = self._bound(self.solver.best_objective_bound)
         if status in ("OPTIMAL", "FEASIBLE"):
             values = [int(self.solver.value(value)) for value in self.built.values]
-            return Answer(np.array([values], dtype=np.int64), bound=bound)
+            rows = np.array([values], dtype=np.int64)
+            if status == "OPTIMAL":
+                bound = int(self.built.qcbo.energy(rows)[0])
+            return Answer(rows, bound=bound)
         if self.known is not None:
             return Answer(self.known[None], bound=bound)
         return Answer(self._no_rows(), bound=bound, note="the time was over before a first network")
@@ -345,7 +348,8 @@ class _Search:
         """A bound as a whole number, rounded up since energies are whole."""
         if not math.isfinite(proved):
             return None
-        bound = math.ceil(proved - 1e-6 * max(1.0, abs(proved)))
+        # The objective is whole; as a float it is so up to 2^53.
+        bound = math.ceil(proved - 1e-3)
         return bound if self.energy is None else min(bound, self.energy)
 
 

@@ -15,13 +15,11 @@ from isinglearn.errors import ProblemRefused, SolverError, check_choice, check_c
 from isinglearn.problem.forms import QCBO
 from isinglearn.solvers.base import Answer, Form, Solver, Traits
 from isinglearn.solvers.exchange import Row
-from isinglearn.solvers.mixed_integer import PRODUCTS, Cost, Findings, Program, evaluated
+from isinglearn.solvers.mixed_integer import GAP, PRODUCTS, Cost, Findings, Program, evaluated
 from isinglearn.solvers.session import Session
 
 # Gurobi takes seeds below this.
 _SEEDS = 2_000_000_000
-# In steps of the energy: once the bound is this close to the best, the next energy above it is the best.
-_GAP = 0.5
 _LICENCE = (
     "name a licence file by GRB_LICENSE_FILE or put it into your home directory as gurobi.lic (WLS keys "
     "go into such a file too; free for academics: https://www.gurobi.com/academia/), or use "
@@ -116,7 +114,7 @@ class _Search:
             value = self._expression(relation.row)
             model.addConstr(value == 0 if relation.sense == "==" else value >= 0)
         self._minimise(program)
-        residuals = [self._residual(cost, program.step) for cost in program.costs]
+        residuals = [self._residual(cost) for cost in program.costs]
         if findings.best is not None:
             values = program.columns(findings.best)
             values += [evaluated(cost.row, values) for cost in program.costs]
@@ -139,17 +137,15 @@ class _Search:
     def _minimise(self, program: Program) -> None:
         from gurobipy import quicksum
 
-        total = quicksum(
-            factor / program.step * self.columns[index] for index, factor in program.factors.items()
-        )
-        self.model.setObjective(total + program.constant / program.step)
+        total = quicksum(factor * self.columns[index] for index, factor in program.factors.items())
+        self.model.setObjective(total + program.constant)
 
-    def _residual(self, cost: Cost, step: int) -> Any:
+    def _residual(self, cost: Cost) -> Any:
         """A variable for a residual, with what it costs as its piecewise linear objective."""
         at, paid = zip(*cost.points, strict=True)
         column = self.model.addVar(at[0], at[-1])
         self.model.addConstr(self._expression(cost.row) == column)
-        self.model.setPWLObj(column, at, [price * cost.weight / step for price in paid])
+        self.model.setPWLObj(column, at, [price * cost.weight for price in paid])
         return column
 
     def _set_parameters(self, options: Gurobi.Options) -> None:
@@ -158,7 +154,7 @@ class _Search:
             "Seed": self.session.seed % _SEEDS,
             "TimeLimit": self.session.left,
             "MIPGap": 0,
-            "MIPGapAbs": _GAP,
+            "MIPGapAbs": GAP,
             # Products that are left may be anything, not only convex.
             "NonConvex": 2,
             # Rather no solution than one that lives off the tolerances of its whole numbers.

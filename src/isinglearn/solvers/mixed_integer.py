@@ -29,7 +29,9 @@ PRODUCTS = ("linear", "quadratic")
 MOST_POINTS = 512
 # A unit's code stays below this: with larger factors a solver's tolerances would blur its order.
 _MOST_CODE = 1 << 12
-# What a solver's bound may be wrong by, in steps of the energy: an absolute and a relative part.
+# Energies are whole: once a bound is this close to the best one, no other lies between them.
+GAP = 0.5
+# What a solver's bound may be wrong by: an absolute and a relative part.
 _SLACK = 0.01
 _RELATIVE_SLACK = 1e-6
 
@@ -81,8 +83,6 @@ class Program:
         What must hold.
     costs, factors, constant
         The energy: convex costs, a factor for each of some columns, and a constant.
-    step
-        Every energy is a multiple of this.
     impossible
         There is no solution, as a row without columns shows.
     """
@@ -110,15 +110,12 @@ class Program:
         self._swaps = interchangeable(qcbo)
         for swap in self._swaps:
             self._order(swap)
-        parts = [(part.shape, self._weighted_rows(part)) for part in qcbo.objective]
-        weights = (weight for _, rows in parts for weight, _, _ in rows.values())
-        self.step = math.gcd(*weights) or 1
         # With weights of both signs one residual alone says nothing about the sum.
         monotone = all(_never_negative(part) for part in qcbo.objective)
         self._budget = known if monotone else None
-        for shape, rows in parts:
-            for row, (weight, low, high) in rows.items():
-                self._add_energy(row, weight, low, high, shape)
+        for part in qcbo.objective:
+            for row, (weight, low, high) in self._weighted_rows(part).items():
+                self._add_energy(row, weight, low, high, part.shape)
 
     def columns(self, values: IntArray) -> list[int]:
         """Turn an assignment of the QCBO into all columns, units in the order that is kept."""
@@ -204,7 +201,8 @@ class Program:
 
     # -- energy ------------------------------------------------------------------------------------
 
-    def _weighted_rows(self, part: Energy) -> _Weighted:
+    def _weighted_rows(self, part: Energy) -> dict[Row, tuple[int, int, int]]:
+        """Turn a part of the energy into its distinct rows, each with weight and range."""
         table = self.qcbo.variables
         rows = simplified(part.rows, table)
         low, high = (ends.tolist() for ends in rows.bounds(table.lo, table.hi))
@@ -269,10 +267,6 @@ class Program:
         return cost
 
 
-# Rows of one shape with weight and range of each.
-_Weighted = dict[Row, tuple[int, int, int]]
-
-
 def _never_negative(part: Energy) -> bool:
     return part.shape != "linear" and bool((part.weights >= 0).all())
 
@@ -323,10 +317,10 @@ class Findings:
         """Report a solution, as the solver sees it."""
         self._solutions.append(columns)
 
-    def proved(self, steps: float) -> None:
-        """Report a lower bound, as the solver sees it, in steps of the energy."""
-        if math.isfinite(steps):
-            self._proved = max(self._proved, steps)
+    def proved(self, bound: float) -> None:
+        """Report a lower bound of the energy, as the solver sees it."""
+        if math.isfinite(bound):
+            self._proved = max(self._proved, bound)
 
     def tell(self) -> None:
         """Check what was reported since the last call and pass it on to the caller."""
@@ -346,16 +340,16 @@ class Findings:
 
     @property
     def bound(self) -> int | None:
-        """The next energy that there can be above what is proved.
+        """What is proved, rounded up to the next whole number, since energies are whole.
 
-        A solver in floating point proves its bound up to the error of its linear programs, usually far
-        below the slack that is taken off here. Energies lie a whole step apart, so rounding up again
-        costs nothing unless the bound had just passed one of them.
+        A solver in floating point proves its bound up to the errors of its linear programs, which are far
+        below the slack that is taken off first. At the end the bound is itself an energy, to which the
+        rounding returns; on the way it costs at most 1.
         """
         if not math.isfinite(self._proved):
             return None
         slack = _SLACK + _RELATIVE_SLACK * abs(self._proved)
-        return self.program.step * math.ceil(self._proved - slack)
+        return math.ceil(self._proved - slack)
 
     def answer(self, *, infeasible: bool = False) -> Answer:
         """Turn all that was reported into an answer."""

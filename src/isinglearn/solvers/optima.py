@@ -90,29 +90,47 @@ def all_optimal(
     check_count(limit, "limit")
     seconds = None if time_limit is None else check_seconds(time_limit)
     if Brute.forecast(problem) is not None:
-        run = solve(problem, "brute", time_limit=seconds, on_event=on_event, max_networks=limit + 1)
-        _check_proof(run.status)
-        vectors, complete = run.result.vectors, True
+        vectors, complete = _by_brute_force(problem, limit + 1, seconds, on_event)
+        solver = "brute"
     else:
-        run = solve(problem, "auto", time_limit=seconds, on_event=on_event)
-        _check_proof(run.status)
-        # Ranges cut to values that matter would lose networks that are equal in all but name.
-        form = problem.training.qcbo
-        session = Session(form.scale, seconds=seconds, on_event=on_event)
-        energy = int(run.best.loss * form.scale)
-        rows, complete = enumerate_solutions(form, energy, limit + 1, session)
-        vectors = rows[:, : len(problem.free_domains)]
-    solver = "brute" if run.solver == "brute" else "cpsat"
-    complete = complete and len(vectors) <= limit
-    return OptimalSet(problem, vectors[:limit], run.best.loss, complete, solver)
+        vectors, complete = _by_search(problem, limit + 1, seconds, on_event)
+        solver = "cpsat"
+    loss = Fraction(int(problem.scores(vectors[:1])[0]), problem.qcbo.scale)
+    return OptimalSet(problem, vectors[:limit], loss, complete and len(vectors) <= limit, solver)
 
 
-def _check_proof(status: Status) -> None:
-    if status is not Status.OPTIMAL:
+def _by_brute_force(
+    problem: Problem, limit: int, seconds: float | None, on_event: OnEvent | None
+) -> tuple[IntArray, bool]:
+    session = Session(problem.qcbo.scale, seconds=seconds, on_event=on_event)
+    with session.catching_interrupts():
+        answer = Brute().solve(problem, Brute.Options(max_networks=limit), session)
+    # Its bound says that it came to the end, and so has seen them all.
+    _check_proof(answer.bound is not None)
+    return answer.rows, True
+
+
+def _by_search(
+    problem: Problem, limit: int, seconds: float | None, on_event: OnEvent | None
+) -> tuple[IntArray, bool]:
+    run = solve(problem, "auto", time_limit=seconds, on_event=on_event)
+    _check_proof(run.status is Status.OPTIMAL)
+    # Ranges cut to values that matter would lose networks that are equal in all but name.
+    form = problem.training.qcbo
+    session = Session(form.scale, seconds=seconds, on_event=on_event)
+    energy = int(run.best.loss * form.scale)
+    with session.catching_interrupts():
+        rows, complete = enumerate_solutions(form, energy, limit, session)
+    known = problem.vector(run.best.parameters)[None]
+    return (rows[:, : len(problem.free_domains)] if len(rows) else known), complete
+
+
+def _check_proof(proved: bool) -> None:
+    if not proved:
         raise SolverError(
             "the optimum is not proved, so its networks cannot be listed",
             where="all_optimal",
-            rule="a proof within the time limit",
-            received=status.value,
+            rule="a proof within the time limit, and a network that the form can express",
+            received="no proof",
             remedy="give it more time or a smaller problem",
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -68,17 +68,23 @@ class Run:
 
     @property
     def gap(self) -> Fraction | None:
-        """How much better than ``best`` a network could be at most."""
-        return None if self.bound is None else self.best.loss - self.bound
+        """How much better than ``best`` a network could be at most; ``None`` without a network."""
+        return self.best.loss - self.bound if self._found and self.bound is not None else None
+
+    @property
+    def _found(self) -> bool:
+        return self.status in (Status.OPTIMAL, Status.FEASIBLE)
 
     @cached_property
     def best(self) -> Solution:
         """The network of least loss."""
-        if not len(self.result.vectors):
+        if not self._found:
+            outside = "all that were read leave the form's box" if len(self.result.vectors) else ""
+            why = self.note or outside
             raise SolverError(
-                "no network was found" + (f": {self.note}" if self.note else ""),
+                "no network was found" + (f": {why}" if why else ""),
                 where=f"solver={self.solver!r}",
-                rule="at least one network",
+                rule="at least one network that the form can express",
                 received=self.status.value,
                 remedy="give it more time, more reads or another solver",
             )
@@ -117,7 +123,7 @@ class Run:
             "seconds": self.seconds,
             "formulation": self.problem.options.formulation,
         }
-        if not len(self.result.vectors):
+        if not self._found:
             return record
         return record | {
             "loss": float(self.best.loss),
@@ -177,6 +183,7 @@ def solve(
     **options
         The solver's own; an unknown one raises and names the nearest.
     """
+    _check_types(problem, start)
     check_count(seed, "seed", 0)
     check_count(polish, "polish", 0)
     limit = None if time_limit is None else check_seconds(time_limit)
@@ -206,6 +213,26 @@ def solve(
     result = read(problem, taken, fitted_back(answer))
     run = Run(problem, chosen.name, seed, session.elapsed, result, reason, answer.note)
     return run.polished(polish) if polish else run
+
+
+def _check_types(problem: object, start: object) -> None:
+    for where, value, fits, rule in (
+        ("problem", problem, isinstance(problem, Problem), "what isinglearn.compile returned"),
+        (
+            "start",
+            start,
+            start is None or isinstance(start, str | Mapping),
+            "arrays by parameter name, 'incumbent' or None",
+        ),
+    ):
+        if not fits:
+            raise OptionError(
+                "this is of the wrong kind",
+                where=f"solve({where})",
+                rule=rule,
+                received=type(value).__name__,
+                remedy="compile a network and data first" if where == "problem" else "leave it out",
+            )
 
 
 def _solver(given: Any) -> Solver:
@@ -270,10 +297,21 @@ def _start(
         vector = problem.vector(given)
     if form is Form.PROBLEM:
         return vector
-    values = problem.complete(vector)[0]
-    if form is Form.QCBO:
-        return None if problem.qcbo.violations(values) else values
-    return form_of(problem, form).complete(values)[0]
+    table, count = problem.qcbo.variables, len(vector)
+    # A bias beyond the range that matters behaves like the end of that range.
+    values = problem.complete(np.clip(vector, table.lo[:count], table.hi[:count]))[0]
+    violations = problem.qcbo.violations(values)
+    if violations and isinstance(given, str):
+        return None
+    if violations:
+        raise NetworkError(
+            "the form cannot express this network",
+            where="start",
+            rule="a network that breaks no constraint and no range",
+            received=violations[0],
+            remedy="start from another one, or leave the box out",
+        )
+    return values if form is Form.QCBO else form_of(problem, form).complete(values)[0]
 
 
 def _check(solver: Solver, answer: Answer) -> None:

@@ -11,7 +11,7 @@ from isinglearn.errors import check_choice
 from isinglearn.problem.forms import QCBO
 from isinglearn.solvers.base import Answer, Form, Solver, Traits
 from isinglearn.solvers.exchange import Row
-from isinglearn.solvers.mixed_integer import PRODUCTS, Cost, Findings, Program, evaluated
+from isinglearn.solvers.mixed_integer import GAP, PRODUCTS, Cost, Findings, Program, evaluated
 from isinglearn.solvers.session import Session
 
 
@@ -101,9 +101,7 @@ class _Search:
         total = quicksum(
             weight * column for weight, column in zip(weights, self.costs, strict=True)
         ) + quicksum(factor * self.columns[index] for index, factor in program.factors.items())
-        self.model.setObjective((total + program.constant) / program.step)
-        # In steps any better solution is better by 1: nodes within that of the best one are done.
-        self.model.setObjIntegral()
+        self.model.setObjective(total + program.constant)
 
     def _start(self, program: Program, columns: list[int]) -> None:
         solution = self.model.createSol()
@@ -119,6 +117,7 @@ class _Search:
         self.model.setParams(
             {
                 "limits/time": self.session.left,
+                "limits/absgap": GAP,
                 # Wall-clock time, as the session counts.
                 "timing/clocktype": 2,
                 "randomization/randomseedshift": self.session.seed,

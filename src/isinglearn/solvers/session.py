@@ -11,9 +11,13 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from types import FrameType
 
+import numpy as np
+
 from isinglearn.errors import OptionError
 from isinglearn.problem.encodings import IntArray
 
+# What counts as a number, NumPy's own included.
+Number = int | float | np.integer | np.floating
 # The longest time limit, about 30 years: some solvers count in doubles.
 LONGEST = 1e9
 # How often a solver that runs in the background is looked after, in seconds.
@@ -139,33 +143,36 @@ class Session:
         latter after the solver has ended.
         """
         errors: list[BaseException] = []
+        # Not the thread's own state: after a Ctrl-C in join() Python takes a running thread for ended.
+        done = threading.Event()
 
         def guarded() -> None:
             try:
                 work()
             except BaseException as error:
                 errors.append(error)
+            finally:
+                done.set()
 
-        thread = threading.Thread(target=guarded, daemon=True)
-        thread.start()
         try:
-            while thread.is_alive():
-                thread.join(_POLL)
+            threading.Thread(target=guarded, daemon=True).start()
+            while not done.wait(_POLL):
                 news()
                 if self.stopped:
                     halt()
+            news()
         finally:
-            # Also when the callback raised: nothing is left running behind the caller's back.
-            while thread.is_alive():
+            # Also when the callback or Ctrl-C raised: nothing is left running behind the caller's back.
+            while not done.is_set():
                 halt()
-                thread.join(_POLL)
+                done.wait(_POLL)
         if errors:
             raise errors[0]
 
 
 def check_seconds(value: object, where: str = "time_limit") -> float:
     """Turn a value into itself if it is a number of seconds, else into an error."""
-    if not isinstance(value, bool) and isinstance(value, int | float) and 0 < value <= LONGEST:
+    if not isinstance(value, bool) and isinstance(value, Number) and 0 < value <= LONGEST:
         return float(value)
     raise OptionError(
         "this is no time",

@@ -15,12 +15,14 @@ from isinglearn.cli.common import Group
 from isinglearn.cli.reproduce import counts, identity, mnist, moons
 from isinglearn.errors import DataError
 
+DEFAULT_FOLDER = Path("reproduction")
+
 
 @click.group(cls=Group, invoke_without_command=True)
 @click.option(
     "--folder",
     type=click.Path(file_okay=False, path_type=Path),
-    default=Path("reproduction"),
+    default=DEFAULT_FOLDER,
     show_default=True,
     help="Where all experiments leave their tables, figures and pictures.",
 )
@@ -33,6 +35,10 @@ from isinglearn.errors import DataError
 def reproduce(context: click.Context, folder: Path, data: Path | None) -> None:
     """Run the paper's experiments and print its figures beside ours; without a command all of them."""
     if context.invoked_subcommand is not None:
+        if data is not None or folder != DEFAULT_FOLDER:
+            raise click.UsageError(
+                f"--folder and --data are for all experiments; give {context.invoked_subcommand} its own."
+            )
         return
     folder.mkdir(parents=True, exist_ok=True)
     experiments: dict[str, tuple[Any, Any]] = {

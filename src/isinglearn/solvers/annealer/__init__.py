@@ -8,7 +8,7 @@ from typing import ClassVar
 from isinglearn.errors import OptionError, check_choice, check_count
 from isinglearn.problem.forms import HUBO, QUBO
 from isinglearn.solvers.base import Answer, Form, Solver, Traits
-from isinglearn.solvers.session import Session
+from isinglearn.solvers.session import Number, Session
 
 METHODS = ("anneal", "temper")
 MOVES = ("auto", "single", "follow")
@@ -42,7 +42,7 @@ class Annealer(Solver):
         target_energy
             Stop as soon as a read has reached it.
         threads
-            As many as there are cores if not given; the answer does not depend on it.
+            As many as there are cores if not given; without a target the answer does not depend on it.
         """
 
         num_reads: int = 100
@@ -106,10 +106,8 @@ class Annealer(Solver):
         return possible and options.moves != "single"
 
 
-def _check_temperature(value: float | None, where: str) -> None:
-    if value is None or (
-        not isinstance(value, bool) and isinstance(value, int | float) and value > 0
-    ):
+def _check_temperature(value: object, where: str) -> None:
+    if value is None or (not isinstance(value, bool) and isinstance(value, Number) and value > 0):
         return
     raise OptionError(
         "this is no temperature",

@@ -192,11 +192,12 @@ def probe(program, given, random, proposals):
 
 
 @njit(nogil=True, cache=True)
-def walk(program, given, best, lowest, random, temperatures, fine, target, logarithms):
+def walk(program, given, best, lowest, random, temperatures, fine, target, flag, logarithms):
     """Anneal every read from its parameters; stop at a read that reaches the target.
 
     ``fine`` is what a variable outside its range costs. ``best`` gets all variables of the best state within
-    ranges, ``lowest`` its energy (2^62 if there was none). Returns how many reads were finished.
+    ranges, ``lowest`` its energy (2^62 if there was none). Ends early once ``flag`` is set. Returns how many
+    reads were finished.
     """
     lo, hi, steps, parameters = program[9], program[10], program[11], program[12]
     _, _, _, _, _, journal, olds = work = _new_work(program)
@@ -211,7 +212,7 @@ def walk(program, given, best, lowest, random, temperatures, fine, target, logar
             best[read] = values
         state = random[read]
         for temperature in temperatures:
-            if lowest[read] <= target:
+            if lowest[read] <= target or flag[0]:
                 break
             for _ in range(len(parameters)):
                 state = draw(state)
@@ -236,6 +237,6 @@ def walk(program, given, best, lowest, random, temperatures, fine, target, logar
                     lowest[read] = energy
                     best[read] = values
         random[read] = state
-        if lowest[read] <= target:
+        if lowest[read] <= target or flag[0]:
             return read + 1
     return len(given)

@@ -315,19 +315,24 @@ def temper(
     lowest,
     random,
     temperatures,
-    rounds,
+    holders,
+    begun,
+    ended,
     target,
     logarithms,
 ):
     """Sweep replicas, each at its own temperature, and exchange neighbours after every sweep.
 
-    ``random[0]`` decides the exchanges. Returns True once a replica has reached the target.
+    Rounds ``begun`` to ``ended``; ``holders[k]`` is the replica that has the k-th temperature. ``random[0]``
+    decides the exchanges. Returns True once a replica has reached the target.
     """
     replicas = len(signs)
-    at = np.arange(replicas)  # which replica has the k-th temperature
-    for turn in range(rounds):
+    for replica in range(replicas):
+        if lowest[replica] <= target:
+            return True
+    for turn in range(begun, ended):
         for k in range(replicas):
-            replica = at[k]
+            replica = holders[k]
             change, random[replica] = _sweep(
                 model,
                 signs[replica],
@@ -344,11 +349,11 @@ def temper(
                 if lowest[replica] <= target:
                     return True
         for k in range(turn & 1, replicas - 1, 2):
-            hot, cold = at[k], at[k + 1]
+            hot, cold = holders[k], holders[k + 1]
             rate = float32(1.0) / temperatures[k + 1] - float32(1.0) / temperatures[k]
             random[0] = draw(random[0])
             # Exchange with probability exp(rate * (E_cold - E_hot)), always if that is above 1.
             cost = -rate * float32(energies[cold] - energies[hot])
             if cost <= logarithms[random[0] >> uint64(52)]:
-                at[k], at[k + 1] = cold, hot
+                holders[k], holders[k + 1] = cold, hot
     return False

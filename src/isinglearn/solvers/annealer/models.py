@@ -18,6 +18,9 @@ _DENSE_RATIO = 12
 _DENSE_SPINS = 4096
 
 
+# Magnitudes of all coefficients together: energies stay clear of the marks for "none found".
+LARGEST_TOTAL = 2.0**61
+
 # Without a sign: for an index that might be negative the compiled code would check every time.
 Indices = NDArray[np.uint32]
 
@@ -97,6 +100,7 @@ def pair_model(
         + _sum_by(first, np.abs(values), size)
         + _sum_by(second, np.abs(values), size)
     )
+    _check_total(np.abs(linear.astype(np.float64)).sum() + np.abs(values.astype(np.float64)).sum())
     kind = _narrowest(int(reach.max(initial=0)))
     if size <= _DENSE_SPINS and size * size <= 2 * _DENSE_RATIO * max(len(values), size):
         pairs = np.zeros((size, size), dtype=kind)
@@ -120,6 +124,7 @@ def _higher(polynomial: Polynomial, size: int) -> Higher:
     padded = terms.padded(terms.degree).astype(np.int64)
     some = (padded >= 0).any(axis=1)
     padded, coefficients = padded[some], terms.coefficients[some]
+    _check_total(np.abs(coefficients.astype(np.float64)).sum())
     inside = padded >= 0
     members = padded[inside]
     term = np.nonzero(inside)[0]
@@ -136,16 +141,20 @@ def _higher(polynomial: Polynomial, size: int) -> Higher:
 
 def _narrowest(largest: int) -> type[np.signedinteger[Any]]:
     """The smallest integers that hold every local field, with room to add two."""
-    for kind in (np.int16, np.int32, np.int64):
-        if 2 * largest < np.iinfo(kind).max:
-            return kind
-    raise ProblemRefused(
-        "the energies of this problem do not fit into 64 bits",
-        where="solver='annealer'",
-        rule="coefficients around one spin that sum to less than 2^62",
-        received=largest,
-        remedy="use smaller penalty weights or inputs",
-    )
+    fitting = (kind for kind in (np.int16, np.int32) if 2 * largest < np.iinfo(kind).max)
+    return next(fitting, np.int64)
+
+
+def _check_total(total: float) -> None:
+    """Refuse what could overflow: no energy and no field exceeds the sum of all coefficients."""
+    if total >= LARGEST_TOTAL:
+        raise ProblemRefused(
+            "the energies of this problem do not fit into 64 bits",
+            where="solver='annealer'",
+            rule="coefficients that sum to less than 2^61 in magnitude",
+            received=f"{total:.3g}",
+            remedy="use smaller penalty weights or inputs",
+        )
 
 
 def _sum_by(group: IntArray, values: NDArray[Any], count: int) -> IntArray:

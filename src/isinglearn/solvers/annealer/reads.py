@@ -54,33 +54,47 @@ class Best:
         self.session.tell(energy=self.energy)
 
 
+class Stop:
+    """Whether to end: asked in Python by calling it, by a kernel through ``flag``."""
+
+    def __init__(self, session: Session) -> None:
+        self.flag = np.zeros(1, dtype=np.uint8)
+        self._session = session
+
+    def __call__(self) -> bool:
+        """Whether a target was reached, the time is over, or the caller wants it."""
+        return bool(self.flag[0]) or self._session.stopped
+
+    def now(self) -> None:
+        """End everything that is under way."""
+        self.flag[0] = 1
+
+
 def in_parallel(
-    work: Callable[[int, Callable[[], bool]], bool],
+    work: Callable[[int, Stop], bool],
     groups: int,
     threads: int,
     session: Session,
     news: Callable[[], None],
 ) -> None:
-    """Call ``work(group, stopped)`` for every group, over threads, until all are done.
+    """Call ``work(group, stop)`` for every group, over threads, until all are done.
 
-    A group that returns True has reached the target: no further one is begun, and ``stopped()`` is true for
-    those under way, as it is after a deadline or the caller's stop.
+    A group that returns True has reached the target: no further one is begun, and those under way are
+    stopped, as after a deadline or the caller's stop. The first group is begun in any case, so that there
+    is an answer even where compiling the kernels took all the time.
     """
-    over = threading.Event()
+    stop = Stop(session)
     numbers = count()
     errors: list[BaseException] = []
 
-    def stopped() -> bool:
-        return over.is_set() or session.stopped
-
     def labour() -> None:
         try:
-            while (group := next(numbers)) < groups and not stopped():
-                if work(group, stopped):
-                    over.set()
+            while (group := next(numbers)) < groups and (group == 0 or not stop()):
+                if work(group, stop):
+                    stop.now()
         except BaseException as error:
             errors.append(error)
-            over.set()
+            stop.now()
 
     def everything() -> None:
         others = [
@@ -92,7 +106,6 @@ def in_parallel(
         for thread in others:
             thread.join()
 
-    session.run_in_background(everything, over.set, news)
-    news()
+    session.run_in_background(everything, stop.now, news)
     if errors:
         raise errors[0]

@@ -7,12 +7,13 @@ from typing import Any
 import dimod
 import numpy as np
 
+from isinglearn.errors import OptionError, check_choice, check_count
 from isinglearn.problem.encodings import IntArray
 from isinglearn.solvers.annealer import Annealer
-from isinglearn.solvers.annealer.models import Dense, Sparse, pair_model
+from isinglearn.solvers.annealer.models import LARGEST_TOTAL, Dense, Sparse, pair_model
 from isinglearn.solvers.annealer.reads import thread_count
 from isinglearn.solvers.annealer.search import Effort, flip_spins
-from isinglearn.solvers.session import Session
+from isinglearn.solvers.session import Session, check_seconds
 
 # Biases that are no integers are scaled up by powers of two until they are, or by as much as this allows.
 _LARGEST = 2.0**40
@@ -65,9 +66,11 @@ class AnnealingSampler(dimod.Sampler):  # type: ignore[name-defined, misc]
         **options
             ``method``, ``replicas``, ``hot``, ``cold``, ``threads`` as for ``solver="annealer"``.
         """
-        given = Annealer.Options(
-            num_reads=num_reads, num_sweeps=num_sweeps, moves="single", **options
+        given = Annealer().read_options(
+            {"num_reads": num_reads, "num_sweeps": num_sweeps, **_known(options), "moves": "single"}
         )
+        check_count(seed, "seed", 0)
+        seconds = None if time_limit is None else check_seconds(time_limit)
         labels = list(bqm.variables)
         if not labels:
             return dimod.SampleSet.from_samples_bqm([], bqm)
@@ -81,14 +84,32 @@ class AnnealingSampler(dimod.Sampler):  # type: ignore[name-defined, misc]
             replicas=given.replicas if given.method == "temper" else 0,
         )
         start = None if initial_state is None else _bits(bqm, labels, initial_state)
-        session = Session(1, seed=seed, seconds=time_limit)
+        session = Session(1, seed=seed, seconds=seconds)
         rows = flip_spins(model, effort, session, start).rows
         if bqm.vartype is dimod.SPIN:
             rows = 2 * rows - 1
         return dimod.SampleSet.from_samples_bqm((rows.astype(np.int8), labels), bqm)
 
 
+def _known(options: dict[str, Any]) -> dict[str, Any]:
+    """Refuse what has no meaning here, by name."""
+    names = ("method", "replicas", "hot", "cold", "threads")
+    for name in options:
+        check_choice(name, names, "AnnealingSampler.sample")
+    return options
+
+
 def _bits(bqm: dimod.BinaryQuadraticModel, labels: list[Any], state: dict[Any, int]) -> IntArray:
+    allowed = (-1, 1) if bqm.vartype is dimod.SPIN else (0, 1)
+    wrong = [label for label in labels if state.get(label) not in allowed]
+    if wrong:
+        raise OptionError(
+            "the initial state does not fit the model",
+            where=f"initial_state[{wrong[0]!r}]",
+            rule=f"{allowed[0]} or {allowed[1]} for every variable",
+            received=repr(state.get(wrong[0], "nothing")),
+            remedy="give every variable a value of the model's vartype",
+        )
     values = np.array([state[label] for label in labels], dtype=np.int64)
     return (values + 1) // 2 if bqm.vartype is dimod.SPIN else values
 
@@ -113,10 +134,12 @@ def _model(bqm: dimod.BinaryQuadraticModel, labels: list[Any]) -> tuple[Dense | 
 def _factor(biases: Any) -> float:
     """The least power of two that makes all biases whole, or the largest that keeps them small."""
     largest = float(np.abs(biases).max(initial=0.0)) or 1.0
+    # Energies must fit as well; half of what is allowed leaves room for rounding.
+    most = min(_LARGEST / largest, LARGEST_TOTAL / 2 / (float(np.abs(biases).sum()) or 1.0))
     for bits in range(_MOST_BITS):
         scaled = biases * 2.0**bits
-        if largest * 2.0**bits > _LARGEST:
+        if 2.0**bits > most:
             break
         if (scaled == np.rint(scaled)).all():
             return 2.0**bits
-    return _LARGEST / largest
+    return most

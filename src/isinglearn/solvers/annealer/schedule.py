@@ -13,6 +13,7 @@ from isinglearn.problem.encodings import IntArray
 Temperatures = NDArray[np.float32]
 # At the hottest a typical flip costs this many temperatures, at the coldest the cheapest one does.
 _HOT, _COLD = 1.0, 4.0
+_LEAST = 1e-30
 
 
 def range_of(means: NDArray[np.float64], leasts: IntArray) -> tuple[float, float]:
@@ -33,4 +34,5 @@ def geometric(hot: float, cold: float, sweeps: int) -> Temperatures:
             received=f"hot {hot}, cold {cold}",
             remedy="leave them out: they are derived from the problem",
         )
-    return np.geomspace(hot, cold, sweeps).astype(np.float32)
+    # Not below what 32 bits can tell from 0.
+    return np.maximum(np.geomspace(hot, cold, sweeps), _LEAST).astype(np.float32)

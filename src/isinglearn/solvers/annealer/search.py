@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from isinglearn.problem.encodings import IntArray
 from isinglearn.solvers.annealer.follow import Program
 from isinglearn.solvers.annealer.models import Dense, Model, Sparse
-from isinglearn.solvers.annealer.reads import BLOCK, Best, in_parallel, seeds
+from isinglearn.solvers.annealer.reads import BLOCK, Best, Stop, in_parallel, seeds
 from isinglearn.solvers.annealer.schedule import Temperatures, geometric, range_of
 from isinglearn.solvers.session import Session
 
@@ -94,31 +94,41 @@ def flip_spins(model: Model, effort: Effort, session: Session, start: IntArray |
         kernels.begin(arrays, *whole)
         return whole
 
-    def cool(read: int, count: int, stopped: Callable[[], bool]) -> bool:
+    def cool(read: int, count: int, stop: Stop) -> bool:
         random = moves[read : read + count, 0].copy()
         whole = states(random)
         for block in _blocks(temperatures, count * model.size):
             kernels.anneal(arrays, *whole, random, block, target, kernels.LOGARITHMS)
-            if stopped() or (whole[5] <= target).any():
+            if stop() or (whole[5] <= target).any():
                 break
         return found.take(np.arange(read, read + count), (1 - whole[4]) // 2, whole[5]) <= target
 
-    def temper(read: int, count: int, stopped: Callable[[], bool]) -> bool:
+    def temper(read: int, count: int, stop: Stop) -> bool:
         reached = False
         for one in range(read, read + count):
             random = moves[one].copy()
             whole = states(random)
             rounds = max(1, BLOCK // (per_read * model.size))
+            # Which replica has which temperature; kept from block to block.
+            holders = np.arange(per_read)
             for done in range(0, effort.sweeps, rounds):
-                turns = min(rounds, effort.sweeps - done)
+                last = min(done + rounds, effort.sweeps)
                 reached = kernels.temper(
-                    arrays, *whole, random, temperatures, turns, target, kernels.LOGARITHMS
+                    arrays,
+                    *whole,
+                    random,
+                    temperatures,
+                    holders,
+                    done,
+                    last,
+                    target,
+                    kernels.LOGARITHMS,
                 )
-                if reached or stopped():
+                if reached or stop():
                     break
             best = whole[5].argmin(keepdims=True)
             found.take(np.array([one]), (1 - whole[4][best]) // 2, whole[5][best])
-            if reached or stopped():
+            if reached or stop():
                 break
         return reached
 
@@ -148,7 +158,7 @@ def follow_parameters(
     fine = np.int64(max(1, 4 * mean))
     found = _Collected(effort.reads, len(program.lo), session, 0, np.int64)
 
-    def walk(read: int, count: int, stopped: Callable[[], bool]) -> bool:
+    def walk(read: int, count: int, stop: Stop) -> bool:
         best = np.zeros((count, len(program.lo)), dtype=np.int64)
         lowest = np.full(count, _NOT_FOUND)
         kernels.walk(
@@ -160,6 +170,7 @@ def follow_parameters(
             temperatures,
             fine,
             target,
+            stop.flag,
             _module("kernels").LOGARITHMS,
         )
         within = lowest < _NOT_FOUND
@@ -202,7 +213,7 @@ class _Collected:
 
 
 def _run(
-    work: Callable[[int, int, Callable[[], bool]], bool],
+    work: Callable[[int, int, Stop], bool],
     effort: Effort,
     size: int,
     session: Session,
@@ -211,9 +222,9 @@ def _run(
     """Share the reads: several short ones at once, so that calling a kernel costs next to nothing."""
     together = max(1, min(BLOCK // (size * effort.sweeps), -(-effort.reads // effort.threads)))
 
-    def group(number: int, stopped: Callable[[], bool]) -> bool:
+    def group(number: int, stop: Stop) -> bool:
         first = number * together
-        return work(first, min(together, effort.reads - first), stopped)
+        return work(first, min(together, effort.reads - first), stop)
 
     in_parallel(group, -(-effort.reads // together), effort.threads, session, found.best.tell)
 
