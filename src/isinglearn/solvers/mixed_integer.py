@@ -2,7 +2,7 @@
 
 What makes the proof fast, each measured with SCIP on two moons: products with a bit as linear rows (five
 times as fast as quadratic ones), products and costs that need not be whole by force (a factor 3 and
-more), losses as lines through the points that residuals can have (squares took three times as long), an
+more), losses as lines through the points that residuals can have (squares: up to three times as long), an
 order between interchangeable units and residuals cut to what a network as good as the known one can have.
 """
 
