@@ -24,7 +24,7 @@ from isinglearn.paper.instances import MNIST, TASKS, two_moons
 from isinglearn.problem.forms import QUBO, Energy, Products
 from isinglearn.problem.polynomial import Polynomial
 from isinglearn.problem.variables import Positions, VariableTable, bit_block
-from isinglearn.solvers import elimination, treewidth
+from isinglearn.solvers import buckets, treewidth
 from isinglearn.solvers.base import Status
 from isinglearn.solvers.elimination import plan
 from isinglearn.solvers.session import Session
@@ -103,7 +103,7 @@ def test_larger_qubos_have_the_minimum_that_dwaves_solver_finds(seed):
     near = [(i, i + j) for i in range(40) for j in range(1, 16) if i + j < 40]
     qubo = coupled(40, [pair for pair in near if draw.random() < 0.7], seed)
     # Tables of several blocks of the kernel, and up to nine fixed bits.
-    assert plan(qubo, ROOMY).width > elimination.BLOCK
+    assert plan(qubo, ROOMY).width > buckets.BLOCK
     for room in (ROOMY, 1 << 16, 1 << 15):
         check(qubo, minimum(qubo.to_bqm()), max_bytes=room)
 
@@ -312,7 +312,7 @@ def test_it_stops_within_one_table(monkeypatch):
         pieces.append(arguments)
         session.stop()
 
-    monkeypatch.setattr(elimination, "eliminate", eliminate)
+    monkeypatch.setattr(buckets, "eliminate", eliminate)
     monkeypatch.setattr(treewidth, "_PIECE", 1)
     session = Session(1)
     answer = Treewidth().solve(

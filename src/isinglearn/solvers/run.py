@@ -20,9 +20,9 @@ from isinglearn.lowering.fixing import ReducedQUBO, fix_variables
 from isinglearn.lowering.pipeline import Problem
 from isinglearn.nn.module import Parameters
 from isinglearn.problem.encodings import IntArray
-from isinglearn.solvers.annealing import DimodSampler
 from isinglearn.solvers.auto import choose
 from isinglearn.solvers.base import Answer, Form, Solver, Status, solver_named
+from isinglearn.solvers.dimod_sampler import DimodSampler
 from isinglearn.solvers.reading import Result, form_of, read
 from isinglearn.solvers.reading import polish as improve
 from isinglearn.solvers.session import OnEvent, Session, check_seconds

@@ -176,7 +176,7 @@ class _Tables:
 
     def compute(self, setting: int, session: Session) -> bool:
         """Set the cut's bits, the settings in turn, and compute what that changes; False if stopped."""
-        from isinglearn.solvers.elimination import BLOCK, eliminate
+        from isinglearn.solvers.buckets import BLOCK, eliminate
 
         size = len(self.plan.cut)
         # The first bit is the highest digit. Counting up changes some low digits, that is last bits.

@@ -183,6 +183,8 @@ def _sweep_higher(
 
 # -- one name for all three: the model is a tuple of arrays, told apart by its length --------------
 
+# The plain functions are names for Numba, which compiles the overload that fits; Python never runs them.
+
 _DENSE, _SPARSE = 2, 4
 
 

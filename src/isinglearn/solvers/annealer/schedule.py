@@ -13,6 +13,8 @@ from isinglearn.problem.encodings import IntArray
 Temperatures = NDArray[np.float32]
 # At the hottest a typical flip costs this many temperatures, at the coldest the cheapest one does.
 _HOT, _COLD = 1.0, 4.0
+# A random parameter of a random network costs far more than what the walk meets later.
+_HOT_WALK = 5.0
 _LEAST = 1e-30
 
 
@@ -22,6 +24,12 @@ def range_of(means: NDArray[np.float64], leasts: IntArray) -> tuple[float, float
     positive = leasts[leasts > 0]
     cold = float(np.median(positive)) / _COLD if len(positive) else hot or 1.0
     return max(hot, cold), cold
+
+
+def range_of_walk(mean: float, least: float) -> tuple[float, float]:
+    """Turn the mean and the least cost along a walk on parameters into (hottest, coldest)."""
+    cold = least / _COLD if mean else 1.0
+    return max(mean / _HOT_WALK, cold), cold
 
 
 def geometric(hot: float, cold: float, sweeps: int) -> Temperatures:

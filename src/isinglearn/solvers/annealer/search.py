@@ -14,7 +14,7 @@ from isinglearn.problem.encodings import IntArray
 from isinglearn.solvers.annealer.follow import Program
 from isinglearn.solvers.annealer.models import Dense, Model, Sparse
 from isinglearn.solvers.annealer.reads import BLOCK, Best, Stop, in_parallel, seeds
-from isinglearn.solvers.annealer.schedule import Temperatures, geometric, range_of
+from isinglearn.solvers.annealer.schedule import Temperatures, geometric, range_of, range_of_walk
 from isinglearn.solvers.session import Session
 
 # No energy is below this: a target that is never reached.
@@ -148,8 +148,7 @@ def follow_parameters(
     )
     (random,) = seeds(session.seed, _PROBE, 1)
     mean, least = kernels.probe(arrays, given[0], random, _PROBED)
-    cold = least / 4 if mean else 1.0
-    temperatures = effort.temperatures(max(mean / 5, cold), cold, effort.sweeps)
+    temperatures = effort.temperatures(*range_of_walk(mean, least), effort.sweeps)
     if start is not None:
         given[:] = start[program.parameters]
     moves = seeds(session.seed, _MOVES, effort.reads)

@@ -13,8 +13,8 @@ from typing import Any, ClassVar, NamedTuple
 
 from isinglearn.errors import OptionError, ProblemRefused, SolverError, check_choice, check_count
 from isinglearn.problem.forms import QUBO
-from isinglearn.solvers.annealing import sample_bits
 from isinglearn.solvers.base import Answer, Form, Solver, Traits
+from isinglearn.solvers.dimod_sampler import sample_bits
 from isinglearn.solvers.machines.rounds import no_rows
 from isinglearn.solvers.session import Session, check_seconds
 

@@ -12,8 +12,8 @@ import numpy as np
 from isinglearn.errors import check_choice, check_count
 from isinglearn.problem.encodings import IntArray
 from isinglearn.problem.forms import QUBO
-from isinglearn.solvers.annealing import sample_bits
 from isinglearn.solvers.base import Answer, Form, Solver
+from isinglearn.solvers.dimod_sampler import sample_bits
 from isinglearn.solvers.machines.rounds import collect
 from isinglearn.solvers.session import Session
 

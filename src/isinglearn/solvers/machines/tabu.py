@@ -8,8 +8,8 @@ from typing import ClassVar
 from isinglearn.errors import check_count
 from isinglearn.problem.encodings import IntArray
 from isinglearn.problem.forms import QUBO
-from isinglearn.solvers.annealing import sample_bits
 from isinglearn.solvers.base import Answer, Form, Solver
+from isinglearn.solvers.dimod_sampler import sample_bits
 from isinglearn.solvers.machines.rounds import collect
 from isinglearn.solvers.session import Session
 
