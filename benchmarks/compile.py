@@ -15,11 +15,12 @@ Whole compile
     are searched for and proved, so one row has that search and one does not. qubovert is measured if it
     is importable.
 Growth
-    Each size in a fresh process, N samples, ``compile`` + ``qubo`` + ``qubo.polynomial``. A term is a term of
-    the expanded HUBO polynomial. Memory is the peak of the process less that before compiling, with
-    everything imported and all kernels loaded.
-    The compact form merges equal inputs, and the grid of two moons has few distinct ones, so its terms
-    grow more slowly than N.
+    Each size in a fresh process, N samples, ``compile`` + ``qubo`` + ``qubo.polynomial``. A term is a
+    term of the expanded HUBO polynomial. Memory is the peak of the process less that before compiling,
+    with everything imported and all kernels loaded. The compact form merges equal inputs, and the grid of
+    two moons has few distinct ones, so its terms grow more slowly than N. The convolutional network is
+    ``Conv2d(1, 4, 3)``, ``Sign``, ``MaxPool2d(2)``, ``Flatten``, ``Linear(144, 1)`` with output weights
+    of -1 and +1, on random images.
 
 Kernels are compiled (Numba) before anything is timed; that one-off cost is a row of its own. Short
 timings are the best of three.
@@ -228,18 +229,24 @@ def kernel_rows() -> list[Row]:
     ]
 
 
-def growth_rows(sizes: tuple[int, ...]) -> tuple[list[Row], list[dict[str, Any]]]:
+# Seconds and GiB that a size may take.
+LIMITS: dict[tuple[str, str, int], tuple[float, float | None]] = {
+    ("moons", "paper", 5000): (60.0, 4.0),
+    ("moons", "compact", 5000): (10.0, None),
+    ("images", "compact", 100): (20.0, None),
+}
+
+
+def growth_rows(
+    task: str, formulation: str, sizes: tuple[int, ...]
+) -> tuple[list[Row], list[dict[str, Any]]]:
     """Time and memory per term, relative to the smallest size."""
     rows: list[Row] = []
-    records = []
-    limits = {("paper", 5000): (60.0, 4.0), ("compact", 5000): (10.0, None)}
-    for formulation in FORMULATIONS:
-        base: dict[str, Any] | None = None
-        for size in sizes:
-            record = in_process("growth", formulation, str(size))
-            records.append(record)
-            base = base or record
-            rows += _growth_rows(record, base, limits.get((formulation, size), (None, None)))
+    records: list[dict[str, Any]] = []
+    for size in sizes:
+        records.append(in_process("growth", task, formulation, str(size)))
+        limits = LIMITS.get((task, formulation, size), (None, None))
+        rows += _growth_rows(records[-1], records[0], limits)
     return rows, records
 
 
@@ -248,7 +255,8 @@ def _growth_rows(
 ) -> list[Row]:
     size, terms = record["samples"], record["terms"]
     merged = ", equal inputs merged" if record["formulation"] == "compact" else ""
-    group = f"Growth, {record['formulation']} form{merged}"
+    task = {"moons": "two moons", "images": "convolution on 14 x 14 images"}[record["task"]]
+    group = f"Growth, {task}, {record['formulation']} form{merged}"
     counts = f"{terms} terms, {record['spins']} spins, {record['couplers']} couplers"
     memory = record["peak_bytes"] / 2**20
     time_limit, memory_limit = limits
@@ -329,7 +337,7 @@ def print_table(rows: list[Row], about: dict[str, Any]) -> None:
 
     caption = ", ".join(f"{key} {value}" for key, value in about.items())
     table = Table(
-        title="Compiling two moons (ratio: against over ours; growth: ours over against)",
+        title="Compiling (ratio: against over ours; growth: ours over against)",
         caption=caption,
         box=box.SIMPLE_HEAD,
     )
@@ -369,8 +377,12 @@ def main() -> int:
     rows = kernel_rows()
     warm_up()
     rows = [*reduction_rows(samples), *compile_rows(samples), *rows]
-    growth, records = growth_rows(sizes)
-    rows += growth
+    records = []
+    tasks = [("moons", formulation, sizes) for formulation in FORMULATIONS]
+    for task in (*tasks, ("images", "compact", (10, 20) if arguments.quick else (25, 50, 100))):
+        growth, found = growth_rows(*task)
+        rows += growth
+        records += found
     about = machine()
     if arguments.json:
         print(

@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 FORMULATIONS = ("paper", "compact")
@@ -66,13 +67,32 @@ def peak_memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
-def child_growth(formulation: str, samples: int) -> dict[str, Any]:
+def image_task(samples: int) -> Any:
+    """A small convolutional network and random images of 14 x 14 pixels in -1, 0, 1."""
+    import numpy as np
+
+    from isinglearn import nn
+
+    network = nn.Sequential(
+        nn.Conv2d(1, 4, 3),
+        nn.Sign(),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.Linear(144, 1, weight=nn.Spin(), bias=nn.Int(-1, 1)),
+        input_shape=(1, 14, 14),
+    )
+    rng = np.random.default_rng(0)
+    images, labels = rng.integers(-1, 2, (samples, 1, 14, 14)), rng.choice([-1, 1], samples)
+    return SimpleNamespace(network=network, X=images, y=labels)
+
+
+def child_growth(task: str, formulation: str, samples: int) -> dict[str, Any]:
     """Compile one size here and now; for a fresh process."""
     import isinglearn as il
     from isinglearn.paper.instances import two_moons
 
     warm_up()
-    instance = two_moons(samples)
+    instance = {"moons": two_moons, "images": image_task}[task](samples)
     before = peak_memory()
 
     times: list[tuple[float, float]] = []
@@ -93,6 +113,7 @@ def child_growth(formulation: str, samples: int) -> dict[str, Any]:
         peak = peak or peak_memory() - before
     assert problem is not None
     return {
+        "task": task,
         "formulation": formulation,
         "samples": samples,
         "seconds": min(total for total, _ in times),
@@ -138,7 +159,7 @@ def in_process(*arguments: str, cache: str | None = None) -> dict[str, Any]:
 def main() -> None:
     """Turn the arguments of a child into JSON."""
     kind, *rest = sys.argv[1:]
-    record = child_kernels() if kind == "kernels" else child_growth(rest[0], int(rest[1]))
+    record = child_kernels() if kind == "kernels" else child_growth(*rest[:2], int(rest[2]))
     print(json.dumps(record))
 
 

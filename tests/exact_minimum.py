@@ -14,3 +14,17 @@ def minimum(bqm: dimod.BinaryQuadraticModel) -> int:
     for value, half in enumerate(halves):
         half.fix_variable(widest, value)
     return min(map(minimum, halves))
+
+
+def width(bqm: dimod.BinaryQuadraticModel) -> int:
+    """Largest number of neighbours when bits of fewest neighbours go first: what the oracle has to hold."""
+    near = {v: set(bqm.adj[v]) for v in bqm.variables}
+    widest = 0
+    while near:
+        bit = min(near, key=lambda v: len(near[v]))
+        own = near.pop(bit)
+        widest = max(widest, len(own))
+        for other in own:
+            near[other] |= own
+            near[other] -= {bit, other}
+    return widest

@@ -55,7 +55,7 @@ def test_help_lists_the_commands(flag):
         ["estimate"],
         ["solvers"],
         ["reproduce"],
-        *(["reproduce", name] for name in ("counts", "moons", "identity", "mnist")),
+        *(["reproduce", name] for name in ("counts", "moons", "identity", "modules", "mnist")),
     ],
 )
 def test_every_command_has_help(command):

@@ -66,7 +66,7 @@ BAD_DATA = {
     "words": ({"X": [["a", 1], [1, 0], [1, 1]]}, "X", "'a'"),
     "ragged rows": ({"X": [[0, 1], [1], [1, 1]]}, "X", "inhomogeneous"),
     "one-dimensional X": ({"X": [0, 1, 1]}, "X", "(3,)"),
-    "three-dimensional X": ({"X": [[[0, 1]]]}, "X", "(1, 1, 2)"),
+    "three-dimensional X": ({"X": [[[0, 1]]]}, "X", "shape (1, 2)"),
     "no samples": ({"X": np.zeros((0, 2)), "y": []}, "X", "(0, 2)"),
     "no features": ({"X": np.zeros((3, 0))}, "X", "(3, 0)"),
     "no labels": ({"y": []}, "y", "(0,"),

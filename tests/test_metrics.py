@@ -307,7 +307,7 @@ def test_confusion_agrees_with_a_loop_and_with_accuracy(seed):
 
 def test_data_of_another_shape_is_refused(problem):
     parameters = problem.parameters(problem.incumbent[0])
-    with pytest.raises(DataError, match="1 inputs and 1 labels"):
+    with pytest.raises(DataError, match="a sample of shape"):
         confusion(problem.network, parameters, [[0, 1]], [1])
 
 

@@ -9,10 +9,12 @@ if TYPE_CHECKING:
     from isinglearn import nn as nn
     from isinglearn.data import quantise as quantise
     from isinglearn.errors import IsingLearnError as IsingLearnError
+    from isinglearn.exports.onnx import to_onnx as to_onnx
     from isinglearn.lowering.budget import Shape as Shape
     from isinglearn.lowering.budget import spin_budget as spin_budget
     from isinglearn.lowering.pipeline import Problem as Problem
     from isinglearn.lowering.pipeline import compile as compile
+    from isinglearn.model import Model as Model
     from isinglearn.nn.symmetry import canonical as canonical
     from isinglearn.nn.symmetry import relation as relation
     from isinglearn.solvers.annealer.sampler import AnnealingSampler as AnnealingSampler
@@ -38,6 +40,8 @@ _PUBLIC = {
     "relation": "isinglearn.nn.symmetry",
     "all_optimal": "isinglearn.solvers.optima",
     "OptimalSet": "isinglearn.solvers.optima",
+    "Model": "isinglearn.model",
+    "to_onnx": "isinglearn.exports.onnx",
     "quantise": "isinglearn.data",
     "IsingLearnError": "isinglearn.errors",
     "nn": "isinglearn.nn",
@@ -47,6 +51,7 @@ __all__ = [
     "AnnealingSampler",
     "Event",
     "IsingLearnError",
+    "Model",
     "OptimalSet",
     "Problem",
     "Run",
@@ -60,6 +65,7 @@ __all__ = [
     "relation",
     "solve",
     "spin_budget",
+    "to_onnx",
 ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import gcd, lcm
+from math import gcd, lcm, prod
 from typing import Any
 
 import numpy as np
@@ -44,9 +44,13 @@ class Dataset:
         *,
         sample_weight: ArrayLike | None = None,
         label_scale: int = 1,
+        shape: tuple[int, ...] | None = None,
     ) -> Dataset:
-        """Turn arrays into a checked dataset; every broken rule is an error naming the argument."""
-        inputs = _integers(_matrix(X, "X"), "X")
+        """Turn arrays into a checked dataset; every broken rule is an error naming the argument.
+
+        ``shape`` is that of a sample, if the data must have one.
+        """
+        inputs = whole_inputs(X, shape)
         labels = _labels(_matrix(y, "y"), label_scale)
         if len(inputs) != len(labels):
             raise DataError(
@@ -94,6 +98,32 @@ def first_appearances(rows: NDArray[Any]) -> tuple[IntArray, IntArray]:
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     return index[order], rank[inverse.ravel()]
+
+
+def whole_inputs(X: ArrayLike, shape: tuple[int, ...] | None = None) -> IntArray:
+    """Turn inputs into checked integers of shape (samples, features).
+
+    ``shape`` is that of a sample, ``(features,)`` or ``(channels, rows, columns)``: such images are laid out
+    flat, and one channel need not be written. Without it anything of two dimensions will do.
+    """
+    try:
+        size = np.shape(X)
+    except ValueError:
+        size = ()
+    # What has no such dimensions at all is refused as a matrix.
+    if shape is None or len(size) < 2 or 0 in size:
+        return _integers(_matrix(X, "X"), "X")
+    grey = [shape[1:]] if len(shape) == 3 and shape[0] == 1 else []
+    fitting = list(dict.fromkeys([(prod(shape),), shape, *grey]))
+    if size[1:] not in fitting:
+        raise DataError(
+            "the data does not fit the network",
+            where="X",
+            rule="a sample of shape " + " or ".join(map(str, fitting)),
+            received=f"{size[1]} columns" if len(size) == 2 else f"shape {size[1:]}",
+            remedy="change the network's first layer or the data; images have their channels first",
+        )
+    return _integers(_matrix(np.reshape(np.asarray(X), (size[0], -1)), "X"), "X")
 
 
 def _matrix(values: ArrayLike, name: str) -> NDArray[Any]:

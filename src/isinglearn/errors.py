@@ -65,6 +65,10 @@ class MemoryRefused(IsingLearnError, MemoryError):
     """The work would need more memory than there is, known before it starts."""
 
 
+class MissingPackage(IsingLearnError, ImportError):
+    """Something needs a package that is not installed here."""
+
+
 class SolverError(IsingLearnError, RuntimeError):
     """A solver is not there, or returned something unusable."""
 

@@ -32,7 +32,7 @@ class Verdict:
     loss_from_bits
         Objective part of the energy over the scale.
     loss_from_forward
-        Mean squared error of the decoded network, in exact fractions.
+        Loss of the decoded network, in exact fractions.
     """
 
     violations: tuple[str, ...]
@@ -119,13 +119,13 @@ def _faults(problem: Problem, parameters: Parameters) -> list[str]:
 
 
 def forward_loss(problem: Problem, parameters: Parameters) -> Fraction:
-    """Mean squared error sample by sample in fractions, from the parameters' real values."""
+    """The loss sample by sample in fractions, by its definition."""
     data = problem.data
     outputs = problem.network.forward(parameters, data.X)
     scale = problem.network.output_scale
     total = Fraction(0)
     for row, label, weight in zip(outputs, data.y, data.weights, strict=True):
         for value, aim in zip(row, label, strict=True):
-            difference = Fraction(int(value), scale) - Fraction(int(aim), data.label_scale)
-            total += int(weight) * difference * difference
+            prediction, truth = Fraction(int(value), scale), Fraction(int(aim), data.label_scale)
+            total += int(weight) * problem.loss.exact(prediction, truth)
     return total / int(data.weights.sum())

@@ -16,7 +16,7 @@ from isinglearn.lowering.pipeline import Problem
 from isinglearn.lowering.pipeline import compile as compile_problem
 from isinglearn.lowering.signs import slack_bits
 from isinglearn.lowering.to_hubo import to_hubo
-from isinglearn.nn.module import Sequential
+from isinglearn.nn.sequential import Sequential
 from isinglearn.problem.encodings import bit_count
 from isinglearn.problem.variables import bits_needed
 

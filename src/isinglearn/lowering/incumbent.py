@@ -20,18 +20,25 @@ from isinglearn.problem.encodings import IntArray
 VECTORS = 24
 ROUNDS = 3
 EVALUATIONS = 1 << 23
+# Numbers that the forward passes may touch; less than EVALUATIONS allow only in wide networks.
+NUMBERS = 1 << 30
 # Values of one parameter that are tried in one step.
 MOST_VALUES = 1 << 10
 
 Score = Callable[[IntArray], IntArray]
 
 
-def find_incumbent(domains: list[range], score: Score, samples: int, start: IntArray) -> IntArray:
-    """Turn the parameters' values and a score (batch of vectors to losses) into a good vector."""
+def find_incumbent(
+    domains: list[range], score: Score, work: tuple[int, int], start: IntArray
+) -> IntArray:
+    """Turn the parameters' values and a score (batch of vectors to losses) into a good vector.
+
+    ``work`` is the number of samples, and of numbers that a forward pass of one of them touches.
+    """
     # Python's generator: its stream for a seed is guaranteed, so compiled bytes never depend on versions.
     rng = Random(0)
     values = [candidates(domain) for domain in domains]
-    budget = EVALUATIONS // samples
+    budget = evaluations(*work)
     count = max(1, min(VECTORS, budget // (4 * sum(map(len, values)))))
     others = [[_pick(own, rng) for own in values] for _ in range(count - 1)]
     vectors = np.array([start, *others], dtype=np.int64)
@@ -49,6 +56,11 @@ def find_incumbent(domains: list[range], score: Score, samples: int, start: IntA
         if losses.min() == 0:
             break
     return pool[np.argmin(losses)]
+
+
+def evaluations(samples: int, work: int) -> int:
+    """How many networks may be evaluated, by samples and numbers per sample."""
+    return max(1, min(EVALUATIONS // samples, NUMBERS // (samples * work)))
 
 
 def _pick(values: IntArray, rng: Random) -> int:

@@ -9,7 +9,8 @@ import numpy as np
 from isinglearn.data import Dataset
 from isinglearn.errors import MemoryRefused
 from isinglearn.lowering.options import Options
-from isinglearn.nn.module import Sequential
+from isinglearn.nn.layers.affine import _Affine
+from isinglearn.nn.sequential import Sequential
 from isinglearn.problem.encodings import bit_count, layout
 
 # Bytes per expanded term at the peak (the term, its sort keys, copies while merging), as measured by
@@ -23,12 +24,11 @@ def estimate_terms(network: Sequential, data: Dataset, options: Options) -> int:
     total = 0
     from_data = True
     for _, module in network:
-        specs = {spec.name: spec for spec in module.parameters}
-        if "weight" not in specs:
+        if not isinstance(module, _Affine):
             continue
-        weight = specs["weight"]
-        units, inputs = weight.shape[:2]
-        size = layout(weight.domain.encoding, weight.domain.lo, weight.domain.hi)[1].size
+        assert module.weight is not None
+        weight, inputs, units = module.weight, module.fan_in, len(module.bias_entries())
+        size = layout(weight.encoding, weight.lo, weight.hi)[1].size
         # A weight bit alone, or with the activation it meets, plus that activation.
         terms = inputs * size * (1 if from_data else 2) + (0 if from_data else inputs)
         reach = max(1, inputs * 2 ** (network.input_bits or 0) if from_data else inputs)

@@ -18,8 +18,9 @@ from isinglearn.lowering.penalties import Certificate
 from isinglearn.lowering.tighten import tighten
 from isinglearn.lowering.to_hubo import to_hubo
 from isinglearn.lowering.to_qcbo import Training, to_qcbo
-from isinglearn.nn.losses import MSE
-from isinglearn.nn.module import Parameters, Sequential
+from isinglearn.nn.losses import MSE, Loss
+from isinglearn.nn.module import Parameters
+from isinglearn.nn.sequential import Sequential
 from isinglearn.problem.encodings import IntArray
 from isinglearn.problem.forms import HUBO, QCBO, QUBO
 
@@ -30,13 +31,15 @@ if TYPE_CHECKING:
 
 # Score of a network that the form cannot express; above every loss, below overflow.
 INFEASIBLE = np.iinfo(np.int64).max
+# Numbers of forward passes that are held at once, a quarter of a gigabyte.
+MOST_NUMBERS = 1 << 25
 
 
 def compile(
     net: Sequential,
     X: ArrayLike,
     y: ArrayLike,
-    loss: MSE | None = None,
+    loss: Loss | None = None,
     formulation: str = "compact",
     *,
     order: str = "auto",
@@ -56,9 +59,10 @@ def compile(
     net
         The network; unset domains follow the paper.
     X, y
-        Integer inputs (samples, features) and labels in [-1, 1].
+        Integer inputs (samples, features), or images (samples, channels, rows, columns), and labels in
+        [-1, 1].
     loss
-        ``nn.MSE()`` by default.
+        ``nn.MSE()`` by default, or ``nn.Hinge()``.
     formulation
         ``"compact"`` (fewest spins) or ``"paper"`` (appendices C and D to the letter).
     order
@@ -84,11 +88,15 @@ def compile(
     _check_types(net, loss)
     if input_bits is not None:
         check_count(input_bits, "input_bits", 0, 61, DataError)
-    data = Dataset.of(X, y, sample_weight=sample_weight, label_scale=label_scale)
+    data = Dataset.of(
+        X, y, sample_weight=sample_weight, label_scale=label_scale, shape=net.input_shape
+    )
     bits = next(b for b in (input_bits, net.input_bits, data.input_bits) if b is not None)
     _check_fit(net, data, bits)
     data = data.weighted()
-    network = net.resolved(bits)
+    chosen = loss or MSE()
+    chosen.check_labels(data)
+    network = net.resolved(bits).observed(data.X, data.weights)
     if not any(spec.free.any() for spec in network.parameters.values()):
         raise NetworkError(
             "there is nothing to train",
@@ -97,7 +105,6 @@ def compile(
             received=f"{network} with every parameter frozen",
             remedy="call net.forward to evaluate it, or free a parameter",
         )
-    chosen = loss or MSE()
     # The paper's form halves the grid of the outputs.
     chosen.check_reach(data, 2 * network.reach(float(2**bits)), 2 * network.output_scale)
     check_memory(network, data, options)
@@ -110,7 +117,7 @@ def compile(
 def _check_types(net: object, loss: object) -> None:
     for name, value, kind, remedy in (
         ("net", net, Sequential, "build one with nn.Sequential(...)"),
-        ("loss", loss or MSE(), MSE, "pass nn.MSE()"),
+        ("loss", loss or MSE(), Loss, "pass nn.MSE() or nn.Hinge()"),
     ):
         if not isinstance(value, kind):
             raise OptionError(
@@ -123,18 +130,14 @@ def _check_types(net: object, loss: object) -> None:
 
 
 def _check_fit(net: Sequential, data: Dataset, bits: int) -> None:
-    for name, wanted, given in (
-        ("X", net.in_features, data.X.shape[1]),
-        ("y", net.out_features, data.y.shape[1]),
-    ):
-        if wanted != given:
-            raise DataError(
-                "the data does not fit the network",
-                where=name,
-                rule=f"{wanted} columns, as {net} has",
-                received=f"{given} columns",
-                remedy="change the network's first or last layer, or the data",
-            )
+    if net.out_features != data.y.shape[1]:
+        raise DataError(
+            "the data does not fit the network",
+            where="y",
+            rule=f"{net.out_features} columns, as {net} has",
+            received=f"{data.y.shape[1]} columns",
+            remedy="change the network's last layer or the data",
+        )
     outside = np.abs(data.X) > 2**bits
     if outside.any():
         row, column = np.argwhere(outside)[0]
@@ -162,7 +165,7 @@ class Problem:
         self,
         network: Sequential,
         data: Dataset,
-        loss: MSE,
+        loss: Loss,
         options: Options,
         incumbent: Parameters | None = None,
     ) -> None:
@@ -198,7 +201,7 @@ class Problem:
         if self.options.repairable:
             samples, costs = self.training.samples, self.training.worst
             worst = dict(zip(samples.tolist(), costs.tolist(), strict=True))
-        return Certificate(self.incumbent[1], self.loss.lower_bound, worst)
+        return Certificate(self.incumbent[1], self.training.lowest, worst)
 
     @cached_property
     def hubo(self) -> HUBO:
@@ -310,8 +313,14 @@ class Problem:
 
         A network whose predictions leave the form's box gets a score above every loss.
         """
+        given = np.atleast_2d(np.asarray(vectors, dtype=np.int64))
+        step = max(1, MOST_NUMBERS // (self.network.work * len(self._merged)))
+        parts = [self._scores(given[at : at + step]) for at in range(0, len(given), step)]
+        return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+
+    def _scores(self, vectors: IntArray) -> IntArray:
         data = self._merged
-        outputs = self.network.forward(self.parameters(np.atleast_2d(vectors)), data.X)
+        outputs = self.network.forward(self.parameters(vectors), data.X)
         losses = self.loss.evaluate(data, outputs, self.network.output_scale)
         losses = losses * (self.qcbo.scale // self.loss.scale(data, self.network.output_scale))
         if self.box is None:
@@ -369,4 +378,5 @@ class Problem:
             table, count = self.qcbo.variables, len(domains)
             given = self.vector(self._given_incumbent)
             start = np.clip(given, table.lo[:count], table.hi[:count])
-        return find_incumbent(domains, self.scores, len(self._merged), start)
+        work = len(self._merged), self.network.work
+        return find_incumbent(domains, self.scores, work, start)

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse
+from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from isinglearn.problem.coding import Definition
 from isinglearn.problem.encodings import IntArray
-from isinglearn.problem.forms import Constraint
 from isinglearn.problem.rows import PolynomialRows, Shape, stack_rows
 from isinglearn.problem.variables import Block, Positions, VariableTable, bit_block
 
@@ -60,9 +60,19 @@ class Unit:
         return len(self.settings) - 1 + sum(map(len, self.levels))
 
 
-def find_units(constraint: Constraint, variables: VariableTable) -> list[Unit] | None:
-    """Turn a sign constraint into its units, or ``None`` where a unit has too many settings."""
-    rows = constraint.rows
+def find_units(
+    rows: PolynomialRows,
+    variables: VariableTable,
+    elsewhere: NDArray[np.bool_],
+    most_terms: int | None = None,
+) -> list[Unit] | None:
+    """Turn the rows of switches into their units, or ``None`` where a unit has too many settings.
+
+    ``most_terms`` bounds what comes of them when squared, by an estimate before they are listed.
+
+    ``elsewhere`` marks variables that other rows depend on: these need their exact value, so none of them can
+    be a threshold.
+    """
     if rows.degree != 1:
         return None
     linear = rows.degrees == 1
@@ -81,11 +91,24 @@ def find_units(constraint: Constraint, variables: VariableTable) -> list[Unit] |
         members = np.flatnonzero(component == which)
         own_rows = np.flatnonzero(np.diff(dense[:, members].tocsr().indptr))
         block = dense[own_rows][:, members].toarray()
-        unit = _unit(own_rows, used[members], block, rows.offsets[own_rows], variables)
+        own = used[members]
+        if most_terms is not None:
+            # A row is a sum over the settings that switch it on; half of them, when squared an eighth of
+            # the square. A quarter of that is surely too many.
+            settings = _settings(own, variables)
+            if len(own_rows) * settings * settings / 32 > most_terms:
+                return None
+        unit = _unit(own_rows, own, block, rows.offsets[own_rows], variables, elsewhere[own])
         if unit is None:
             return None
         units.append(unit)
     return units
+
+
+def _settings(members: IntArray, variables: VariableTable) -> float:
+    """Settings of all but the variable with the most values, which may act as threshold."""
+    sizes = sorted(len(_values(variables, int(index))) for index in members)
+    return float(np.prod(sizes[:-1], dtype=np.float64))
 
 
 def _values(variables: VariableTable, index: int) -> range:
@@ -100,13 +123,14 @@ def _unit(
     matrix: IntArray,
     offsets: IntArray,
     variables: VariableTable,
+    elsewhere: NDArray[np.bool_],
 ) -> Unit | None:
     """Split the variables into threshold and settings, enumerate the settings, find the levels."""
     values = [_values(variables, int(i)) for i in members]
     sizes = np.array([len(own) for own in values])
     # A threshold takes every integer of its range, which a spin does not.
     whole = np.array([own.step == 1 for own in values])
-    constant = (matrix == matrix[:1]).all(axis=0) & (matrix[0] > 0) & whole
+    constant = (matrix == matrix[:1]).all(axis=0) & (matrix[0] > 0) & whole & ~elsewhere
     bias = -1
     if constant.any():
         bias = int(np.argmax(np.where(constant, sizes, -1)))
@@ -146,13 +170,12 @@ class Lowered:
 
 
 def lower_units(
-    constraint: Constraint, units: list[Unit], variables: VariableTable, first: int
+    origin: str, rows: PolynomialRows, units: list[Unit], variables: VariableTable, first: int
 ) -> Lowered:
     """Turn units into choice and level bits (variables ``first, first + 1, ...``).
 
     ``expressions`` gives the parameters, ``activations`` the 0/1 activation of every row.
     """
-    origin = constraint.positions.origin
     choice_entries, level_entries = [], []
     for number, unit in enumerate(units):
         choice_entries += [(number, s) for s in range(len(unit.settings) - 1)]
@@ -175,7 +198,7 @@ def lower_units(
         _definitions(writer, unit, variables, choices, starts)
         next_choice += count - 1
         next_level += int(lengths.sum())
-    _constant_rows(writer, constraint)
+    _constant_rows(writer, rows)
     order = np.argsort(np.concatenate(writer.activation_rows), kind="stable")
     return Lowered(
         [choice, level],
@@ -262,12 +285,12 @@ def _activations(writer: _Writer, unit: Unit, choices: PolynomialRows, starts: I
     )
 
 
-def _constant_rows(writer: _Writer, constraint: Constraint) -> None:
+def _constant_rows(writer: _Writer, rows: PolynomialRows) -> None:
     """Rows without any variable have a constant activation."""
     covered = np.concatenate([*writer.activation_rows, np.zeros(0, dtype=np.int64)])
-    rest = np.setdiff1d(np.arange(constraint.rows.num_rows), covered)
+    rest = np.setdiff1d(np.arange(rows.num_rows), covered)
     writer.activation_rows.append(rest)
-    on = (constraint.rows.offsets[rest] >= 0).astype(np.int64)
+    on = (rows.offsets[rest] >= 0).astype(np.int64)
     writer.activations.append(PolynomialRows.constants(on))
 
 

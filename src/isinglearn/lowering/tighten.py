@@ -32,11 +32,11 @@ def tighten(qcbo: QCBO) -> QCBO:
     parts: list[Energy | Constraint] = [*qcbo.objective, *qcbo.constraints]
     for part in parts:
         rows = part.rows
-        linear_sign = isinstance(part, Constraint) and part.kind == "sign"
+        linear_sign = isinstance(part, Constraint) and part.switches
         terms = rows.monomials[rows.degrees > 1] if linear_sign else rows.monomials
         candidates[terms[terms >= 0]] = False
     for constraint in qcbo.constraints:
-        if constraint.kind != "sign" or not constraint.rows.degree:
+        if not constraint.switches or not constraint.rows.degree:
             continue
         rows = constraint.rows
         linear = np.flatnonzero(rows.degrees == 1)

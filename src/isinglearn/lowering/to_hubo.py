@@ -18,6 +18,7 @@ from isinglearn.problem.rows import PolynomialRows, Shape, stack_rows
 from isinglearn.problem.variables import Block, Positions, VariableTable, bits_needed
 
 Weigh = Callable[[IntArray], tuple[IntArray, Proofs]]
+_Rule = tuple[Positions, PolynomialRows, Shape]
 
 
 def to_hubo(qcbo: QCBO, options: Options, certificate: Certificate | None) -> HUBO:
@@ -43,10 +44,10 @@ class _Lowering:
         self.definitions: list[Definition] = []
         self.substitutions: list[tuple[IntArray, PolynomialRows]] = []
         # Activations that keep a bit, with the expression they are tied to.
-        self.ties: list[tuple[Positions, PolynomialRows, IntArray]] = []
+        self.ties: list[tuple[Constraint, IntArray, PolynomialRows]] = []
         # Penalties over integers, translated to bits at the end, and penalties over bits.
-        self.integer_rules: list[tuple[Positions, PolynomialRows, Shape]] = []
-        self.bit_rules: list[tuple[Positions, PolynomialRows, Shape]] = []
+        self.integer_rules: list[_Rule] = []
+        self.bit_rules: list[_Rule] = []
 
     def run(self, weigh: Weigh) -> HUBO:
         """All passes."""
@@ -66,18 +67,22 @@ class _Lowering:
         for plan in self.plans:
             if plan.way == "slack":
                 continue
-            constraint, first = plan.constraint, sum(map(len, self.blocks))
-            lowered = lower_units(constraint, plan.units, self.qcbo.variables, first)
+            origin, first = plan.constraints[0].positions.origin, sum(map(len, self.blocks))
+            lowered = lower_units(origin, plan.rows, plan.units, self.qcbo.variables, first)
             self.blocks += lowered.blocks
             self.definitions += lowered.definitions
             self.substitutions.append((lowered.targets, lowered.expressions))
             self.integer_rules += lowered.rules
-            self._place_activations(constraint, lowered.activations, inline=plan.way == "inline")
+            at = 0
+            for constraint in plan.constraints:
+                mine = lowered.activations.take(np.arange(at, at + constraint.rows.num_rows))
+                self._place_activations(constraint, mine, inline=plan.way == "inline")
+                at += constraint.rows.num_rows
 
     def _place_activations(
         self, constraint: Constraint, active: PolynomialRows, *, inline: bool
     ) -> None:
-        """Substitute ``a = 2 A - 1``, or keep a bit for each ``A`` that varies and tie it by a penalty.
+        """Substitute ``a = 2 A - 1`` (a sign) or ``A``, or keep a bit for each ``A`` and tie it by a penalty.
 
         Samples with equal ``A`` keep a bit each: a shared one would belong to several samples, and the
         repair bound of its tie would be their sum.
@@ -86,21 +91,26 @@ class _Lowering:
         target = constraint.target
         varies = np.bincount(active.rows[active.degrees > 0], minlength=len(target)) > 0
         gone = np.arange(len(target)) if inline else np.flatnonzero(~varies)
-        signs = active.scaled(2) + PolynomialRows.constants(np.full(active.num_rows, -1))
-        self.substitutions.append((target[gone], signs.take(gone)))
+        shown = active
+        if constraint.kind == "sign":
+            shown = active.scaled(2) + PolynomialRows.constants(np.full(active.num_rows, -1))
+        self.substitutions.append((target[gone], shown.take(gone)))
         if not inline:
             kept = np.flatnonzero(varies)
-            self.ties.append((constraint.positions.take(kept), active.take(kept), target[kept]))
+            self.ties.append((constraint, kept, active.take(kept)))
 
     def settle_constants(self) -> None:
-        """Signs that no parameter can change are constants, not bits."""
-        for plan in self.plans:
-            rows, target = plan.constraint.rows, plan.constraint.target
-            if plan.way == "slack" and target is not None:
-                lo, hi = self._bounds(rows)
-                settled = np.flatnonzero((lo >= 0) | (hi < 0))
-                value = PolynomialRows.constants(np.where(lo[settled] >= 0, 1, -1))
-                self.substitutions.append((target[settled], value))
+        """Switches that no parameter can change are constants, not bits."""
+        for constraint in self._by_slack():
+            assert constraint.target is not None
+            lo, hi = self._bounds(constraint.rows)
+            settled = np.flatnonzero((lo >= 0) | (hi < 0))
+            value = PolynomialRows.constants(np.where(lo[settled] >= 0, 1, constraint.off))
+            self.substitutions.append((constraint.target[settled], value))
+
+    def _by_slack(self) -> list[Constraint]:
+        """Switches that are written with slack bits."""
+        return [c for plan in self.plans if plan.way == "slack" for c in plan.constraints]
 
     def _bounds(self, rows: PolynomialRows) -> tuple[IntArray, IntArray]:
         return rows.bounds(self.qcbo.variables.lo, self.qcbo.variables.hi)
@@ -144,20 +154,29 @@ class _Lowering:
 
     def write_slacks(self) -> None:
         """Signs and inequalities: ``t = z - 2 slack`` in {0, 1}, penalised by ``t (t - 1) / 2``."""
-        for positions, active, target in self.ties:
-            bit = _halved(self.values.take(target))
-            self.bit_rules.append((positions, active.substitute(self.values) - bit, "square"))
-        for plan in self.plans:
-            if plan.way == "slack":
-                self._write_sign(plan.constraint)
+        for constraint, kept, active in self.ties:
+            tied = active.substitute(self.values) - self._active(constraint).take(kept)
+            self.bit_rules.append((constraint.positions.take(kept), tied, "square"))
+        for constraint in self._by_slack():
+            self._write_sign(constraint)
         for constraint in self.qcbo.constraints:
             if constraint.kind == "at_least":
-                rows = constraint.rows
-                _, hi = self._bounds(rows)
-                ones = np.ones(rows.num_rows, dtype=np.int64)
+                lo, hi = self._bounds(constraint.rows)
+                open_rows = np.flatnonzero(lo < 0)
+                rows = constraint.rows.take(open_rows)
                 self._write_range(
-                    constraint.positions, rows.substitute(self.values), rows, hi, ones
+                    constraint.positions.take(open_rows),
+                    rows.substitute(self.values),
+                    rows,
+                    np.maximum(hi[open_rows], 0),
+                    np.ones(len(open_rows), dtype=np.int64),
                 )
+
+    def _active(self, constraint: Constraint) -> PolynomialRows:
+        """The 0/1 of each switch, over bits."""
+        assert constraint.target is not None
+        values = self.values.take(constraint.target)
+        return _halved(values) if constraint.kind == "sign" else values
 
     def _write_sign(self, constraint: Constraint) -> None:
         assert constraint.target is not None
@@ -170,10 +189,14 @@ class _Lowering:
         sums = rows.substitute(self.values)
         divisor = _common_divisor(sums)
         reach = slack_reach(lo // divisor, hi // divisor)
-        off = PolynomialRows.constants(np.ones(len(target))) - _halved(self.values.take(target))
+        one = PolynomialRows.constants(np.ones(len(target)))
+        off = one - self._active(constraint).take(open_rows)
         z = _divided(sums, divisor) + off.scaled(reach + 1)
-        # slack = floor(z / 2) = floor((2 s + g (R + 1) (1 - a)) / (4 g)), over integers.
-        lift = PolynomialRows.constants(np.ones(len(target))) - PolynomialRows.variables(target)
+        # slack = floor(z / 2) = floor((2 s + g (R + 1) (1 - a)) / (4 g)), over integers; twice 1 - a for
+        # a step.
+        lift = (one - PolynomialRows.variables(target)).scaled(
+            1 if constraint.kind == "sign" else 2
+        )
         numerator = rows.scaled(2) + lift.scaled(divisor * (reach + 1))
         self._write_range(constraint.positions.take(open_rows), z, numerator, reach, 2 * divisor)
 
@@ -188,9 +211,10 @@ class _Lowering:
         """Force ``0 <= z <= reach``; the slack is ``numerator // (2 divisor)``."""
         need = np.flatnonzero(reach // 2 > 0)
         if len(need):
+            own = "slack" if positions.label == "sign" else f"{positions.label} slack"
             block = Block(
                 positions.origin,
-                "slack",
+                own,
                 positions.axes,
                 positions.entries[need],
                 "slack",
@@ -231,8 +255,9 @@ class _Lowering:
     def assemble(self, weigh: Weigh) -> HUBO:
         """Translate what is left, weigh every penalty, put all together."""
         rules = [
-            (positions, rows.substitute(self.values), shape)
+            simple
             for positions, rows, shape in self.integer_rules
+            for simple in _simplified(positions, rows.substitute(self.values), shape)
         ] + self.bit_rules
         penalties = []
         for positions, rows, shape in rules:
@@ -250,6 +275,25 @@ class _Lowering:
             self.written,
         )
         return HUBO(self.bits, objective, tuple(penalties), code, self.qcbo.scale, source=self.qcbo)
+
+
+def _simplified(positions: Positions, rows: PolynomialRows, shape: Shape) -> list[_Rule]:
+    """Rows that are sums of non-negative terms need no square: each term must be 0, at a cost of 1."""
+    if shape != "square":
+        return [(positions, rows, shape)]
+    least = np.zeros(rows.num_rows, dtype=np.int64)
+    np.minimum.at(least, rows.rows, np.where(rows.degrees > 0, rows.coefficients, -1))
+    # A row of linear terms is left as it is: its square is as simple.
+    plain = (least >= 0) & (np.bincount(rows.rows, rows.degrees == 2, rows.num_rows) > 0)
+    if not plain.any():
+        return [(positions, rows, shape)]
+    chosen, others = np.flatnonzero(plain), np.flatnonzero(~plain)
+    sums = rows.take(chosen)
+    ones = PolynomialRows.of(
+        len(chosen), sums.rows, sums.monomials, np.ones_like(sums.coefficients), binary=True
+    )
+    left: list[_Rule] = [(positions.take(others), rows.take(others), shape)] if len(others) else []
+    return [*left, (positions.take(chosen), ones, "linear")]
 
 
 def _with_rows(values: PolynomialRows, target: IntArray, rows: PolynomialRows) -> PolynomialRows:
@@ -290,9 +334,7 @@ def _divided(rows: PolynomialRows, divisor: IntArray) -> PolynomialRows:
     )
 
 
-def _validity(
-    block: Block, counts: IntArray, first: int, rule: str
-) -> list[tuple[Positions, PolynomialRows, Shape]]:
+def _validity(block: Block, counts: IntArray, first: int, rule: str) -> list[_Rule]:
     owner = np.repeat(np.arange(len(block)), counts)
     bit = first + np.arange(len(owner))
     if rule == "exactly_one":

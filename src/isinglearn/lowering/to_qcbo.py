@@ -8,10 +8,11 @@ import numpy as np
 
 from isinglearn.data import Dataset, first_appearances, sum_by
 from isinglearn.errors import OptionError
-from isinglearn.lowering.builder import Builder, Expression
+from isinglearn.lowering.builder import Builder
+from isinglearn.nn.activations import Sign
 from isinglearn.nn.layers import Linear
-from isinglearn.nn.losses import MSE
-from isinglearn.nn.module import Sequential
+from isinglearn.nn.losses import Loss
+from isinglearn.nn.sequential import Sequential
 from isinglearn.problem.encodings import IntArray
 from isinglearn.problem.forms import QCBO
 
@@ -21,19 +22,21 @@ class Training:
     """A QCBO with what the later passes need to know of the network.
 
     ``worst`` is the largest integer loss that a sample can have over all networks; it bounds what a
-    repair of that sample can cost. Keys are the sample numbers of the variables' names.
+    repair of that sample can cost. Keys are the sample numbers of the variables' names. ``lowest`` is a
+    bound of the objective over all assignments, inconsistent ones included.
     """
 
     qcbo: QCBO
     samples: IntArray
     worst: IntArray
+    lowest: int
     output_scale: int
     output_range: tuple[int, int]
     has_box: bool
 
 
 def to_qcbo(
-    network: Sequential, data: Dataset, loss: MSE, *, paper: bool, box: bool = False
+    network: Sequential, data: Dataset, loss: Loss, *, paper: bool, box: bool = False
 ) -> Training:
     """Turn a resolved network, data and loss into the constrained problem over integers.
 
@@ -47,17 +50,9 @@ def to_qcbo(
         samples, which = first_appearances(data.X)
         inputs = data.X[samples]
     builder = Builder(paper=paper, samples=samples)
-    parameters: list[dict[str, Expression]] = []
-    for origin, module in network:
-        builder.origin = origin
-        parameters.append({spec.name: builder.parameter(spec) for spec in module.parameters})
-    values = builder.constants(inputs)
-    spins = False
-    for (origin, module), mine in zip(network, parameters, strict=True):
-        builder.origin = origin
-        spins = values.is_spin
-        values = module.lower(builder, mine, values)
-    limits = _paper_box(network, values.scale, spins)
+    values = network.lower(builder, builder.constants(inputs))
+    limits = _paper_box(network, values.scale)
+    *_, (builder.origin, _) = network
     if not paper:
         lo, hi = values.lo, values.hi
         if box and limits is None:
@@ -74,20 +69,31 @@ def to_qcbo(
     builder.origin = ""
     outputs = values.shape[1]
     entries = (which[:, None] * outputs + np.arange(outputs)).ravel()
-    loss.lower(builder, values.take(entries, (len(data), outputs)), data)
+    scale = loss.lower(builder, values.take(entries, (len(data), outputs)), data, samples[which])
     lo = values.lo.reshape(-1, outputs)[which]
     hi = values.hi.reshape(-1, outputs)[which]
     each = loss.worst(data, lo, hi, values.scale)
     worst = sum_by(which, each, len(inputs))
-    qcbo = builder.build(loss.scale(data, values.scale))
+    qcbo = builder.build(scale)
     reach = int(values.lo.min()), int(values.hi.max())
-    return Training(qcbo, samples, worst, values.scale, reach, limits is not None)
+    lowest = _lowest(qcbo)
+    return Training(qcbo, samples, worst, lowest, values.scale, reach, limits is not None)
 
 
-def _paper_box(network: Sequential, scale: int, spin_inputs: bool) -> tuple[int, int] | None:
+def _lowest(qcbo: QCBO) -> int:
+    """What the objective cannot go below, whatever the variables are; squares not below 0."""
+    total = 0
+    for part in qcbo.objective:
+        if part.shape == "linear":
+            low, _ = part.rows.bounds(qcbo.variables.lo, qcbo.variables.hi)
+            total += int((low * part.weights).sum())
+    return total
+
+
+def _paper_box(network: Sequential, scale: int) -> tuple[int, int] | None:
     """Range of predictions that the paper's encoding of y has, on the grid of the outputs, if any."""
-    last = network.modules[-1]
-    ranges = last.paper_ranges(spin_inputs) if isinstance(last, Linear) else None
+    *_, before, last = (None, *network.modules)
+    ranges = last.paper_ranges(type(before) is Sign) if isinstance(last, Linear) else None
     if ranges is None:
         return None
     step = max(1, ranges["scale"] // scale)

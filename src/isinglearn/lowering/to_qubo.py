@@ -42,13 +42,14 @@ def to_qubo(hubo: HUBO, order: Order, options: Options, certificate: Certificate
         first = 0 if order == "product" else len(hubo.objective)
         samples = state.products_in_rows(first)
         state.weigh(_stage_weights(options, certificate, samples))
-    state.expand(len(hubo.objective))
-    reduction, terms, coefficients = state.reduce()
-    if options.product_weight is not None or certificate is None:
-        state.weigh(user_weights(reduction.left, options.product_weight or 1))
-    else:
-        state.weigh(product_proof(*cofactor_bounds(reduction, terms, coefficients)))
+    state.expand()
     count = len(hubo.objective)
+    if state.degree > 2:
+        reduction, terms, coefficients = state.reduce(count)
+        if options.product_weight is not None or certificate is None:
+            state.weigh(user_weights(reduction.left, options.product_weight or 1))
+        else:
+            state.weigh(product_proof(*cofactor_bounds(reduction, terms, coefficients)))
     return QUBO(
         hubo.variables.extended(_product_block(state.left, state.right)),
         tuple(state.parts[:count]),
@@ -88,17 +89,22 @@ class _State:
         self._replace_terms(chosen, target=1)
         return self.samples[before:]
 
-    def expand(self, num_objective: int) -> None:
-        """Square what is to be squared; only penalties keep their rows apart, for names and weights."""
+    def expand(self) -> None:
+        """Square what is to be squared."""
         self.parts = [
-            _summed(part)
-            if place < num_objective
-            else replace(part, rows=part.rows.expand(part.shape), shape="linear")
-            for place, part in enumerate(self.parts)
+            replace(part, rows=part.rows.expand(part.shape), shape="linear") for part in self.parts
         ]
 
-    def reduce(self) -> tuple[Reduction, Monomials, IntArray]:
+    @property
+    def degree(self) -> int:
+        """Largest degree of a term."""
+        return max((part.rows.degree for part in self.parts), default=0)
+
+    def reduce(self, num_objective: int) -> tuple[Reduction, Monomials, IntArray]:
         """Bring all terms to degree two; return what the proof of the new weights needs."""
+        # Only penalties need their rows apart, for names and weights.
+        for place in range(num_objective):
+            self.parts[place] = _summed(self.parts[place])
         every = list(range(len(self.parts)))
         before = [self.parts[i] for i in every]
         terms, reduction, inverse = self._replace_terms(every, target=2)
@@ -135,8 +141,8 @@ class _State:
             self.left,
             self.right,
             num_variables + np.arange(len(self.left)),
-            np.concatenate(self.weights),
-            np.concatenate(self.proofs),
+            np.concatenate([np.zeros(0, dtype=np.int64), *self.weights]),
+            np.concatenate([np.zeros(0, dtype=np.uint8), *self.proofs]),
         )
 
 

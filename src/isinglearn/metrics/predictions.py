@@ -12,7 +12,8 @@ from isinglearn.data import Dataset
 from isinglearn.errors import (
     DataError,
 )
-from isinglearn.nn.module import Parameters, Sequential
+from isinglearn.nn.module import Parameters
+from isinglearn.nn.sequential import Sequential
 
 
 @dataclass(frozen=True)
@@ -56,15 +57,13 @@ def confusion(network: Sequential, parameters: Parameters, X: ArrayLike, y: Arra
     X, y
         Integer inputs as for ``isinglearn.compile``, and labels whose sign is the class.
     """
-    data = Dataset.of(X, y)
-    wanted = network.in_features, network.out_features
-    given = data.X.shape[1], data.y.shape[1]
-    if wanted != given:
+    data = Dataset.of(X, y, shape=network.input_shape)
+    if network.out_features != data.y.shape[1]:
         raise DataError(
             "the data does not fit the network",
-            where="X, y",
-            rule=f"{wanted[0]} inputs and {wanted[1]} labels per sample, as {network} has",
-            received=f"{given[0]} inputs and {given[1]} labels",
+            where="y",
+            rule=f"{network.out_features} labels per sample, as {network} has",
+            received=f"{data.y.shape[1]} labels",
             remedy="change the data",
         )
     predicted = network.forward(parameters, data.X) >= 0

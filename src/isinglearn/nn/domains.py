@@ -95,3 +95,15 @@ def Fixed(lo: int, hi: int, denominator: int, *, encoding: str = "bounded") -> D
 def offset_binary(lo: int, largest: int, denominator: int = 1) -> Domain:
     """The paper's encoding: ``lo`` plus all numbers of ``floor(log2 largest) + 1`` bits."""
     return Domain(lo, lo + 2 ** bit_count(largest) - 1, denominator)
+
+
+def check_domain(domain: object, where: str) -> None:
+    """Raise if this is no domain."""
+    if not isinstance(domain, Domain):
+        raise NetworkError(
+            "this is no domain",
+            where=where,
+            rule="nn.Spin(), nn.Int(lo, hi) or nn.Fixed(lo, hi, denominator)",
+            received=repr(domain),
+            remedy="to fix a value use freeze",
+        )

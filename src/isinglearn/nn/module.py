@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from isinglearn.errors import NetworkError, check_count
+from isinglearn.errors import NetworkError
 from isinglearn.nn.domains import Domain
 from isinglearn.problem.encodings import IntArray
-from isinglearn.problem.terms import check_overflow
 
 if TYPE_CHECKING:
-    from isinglearn.lowering.builder import Builder, Expression
+    from isinglearn.exports.onnx_graph import Graph, Value
+    from isinglearn.lowering.builder import Builder
+    from isinglearn.nn.expression import Expression
 
 Parameters = dict[str, IntArray]
+# What a sample's values are arranged as: (units,) or (channels, rows, columns).
+Shape = tuple[int, ...]
+Position = Literal["first", "middle", "last"]
 MODULES: dict[str, type[Module]] = {}
 
 
@@ -85,15 +89,24 @@ class ParameterSpec:
 
 @dataclass(frozen=True)
 class Context:
-    """Where a module stands: what the paper's default domains depend on."""
+    """Where a module stands: what the paper's default domains depend on, and what comes in."""
 
-    position: Literal["first", "middle", "last"]
+    position: Position
     input_bits: int
+    shape: Shape
 
 
 @dataclass(frozen=True)
 class Example:
-    """A small instance for the conformance suite: a module and the inputs of its enumeration."""
+    """A small instance for the conformance suite: a module and the inputs of its enumeration.
+
+    Attributes
+    ----------
+    module, context
+        What is lowered, and where it is said to stand.
+    inputs
+        Numerators to enumerate, shape (cases, units), over ``input_scale``.
+    """
 
     module: Module
     context: Context
@@ -101,33 +114,104 @@ class Example:
     input_scale: int = 1
 
 
-class Module:
-    """One layer, activation or loss: registered by name, checked by enumeration automatically.
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """A task that is small enough to enumerate: modules one after the other, and data."""
 
-    Subclasses implement ``forward`` on plain integer arrays and ``lower_compact`` (and, where the paper
-    gives one, ``lower_paper``) on expressions; ``examples`` gives the conformance suite something small.
+    modules: tuple[Module, ...]
+    X: IntArray
+    y: IntArray
+    input_shape: Shape
+
+
+class DoesNotFit(Exception):
+    """What comes in does not suit a module; who put the two together knows both their names."""
+
+    def __init__(self, rule: str, remedy: str) -> None:
+        super().__init__(rule)
+        self.rule, self.remedy = rule, remedy
+
+
+class Module:
+    """One layer or activation: registered by name, checked by enumeration automatically.
+
+    Values are whole numbers over a common denominator, ``scale``, laid out flat for each sample whatever
+    their ``Shape``. Subclasses implement ``forward`` on plain integer arrays and ``lower_compact`` (and,
+    where the paper gives one, ``lower_paper``) on expressions; ``examples`` gives the conformance suite
+    something small to enumerate and ``trial`` a network to train.
     """
 
     kind: ClassVar[str] = "layer"
     starts_layer: ClassVar[bool] = False
+    parameter_names: ClassVar[tuple[str, ...]] = ()
+    context: Context | None = None
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if not cls.__name__.startswith("_"):
             MODULES[cls.__name__] = cls
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+    # -- what it is --------------------------------------------------------------------------------
+
+    def out_shape(self, incoming: Shape) -> Shape:
+        """Turn the shape of what comes in into that of what goes out, or raise ``DoesNotFit``."""
+        return incoming
+
     def resolved(self, context: Context) -> Self:
         """The module with every unset choice made, following the paper's configuration."""
-        return self
+        chosen = copy.copy(self)
+        chosen.context = context
+        return chosen
+
+    @property
+    def in_shape(self) -> Shape:
+        """Shape of what comes in, once the network is resolved."""
+        assert self.context is not None, "resolve the network first"
+        return self.context.shape
 
     @property
     def parameters(self) -> tuple[ParameterSpec, ...]:
         """Parameters, in order; names are local to the module."""
+        specs = self.parameter_specs()
+        frozen = self._frozen
+        return tuple(
+            spec.freeze(frozen[spec.name]) if spec.name in frozen else spec for spec in specs
+        )
+
+    def parameter_specs(self) -> tuple[ParameterSpec, ...]:
+        """Parameters as declared, all free."""
         return ()
 
-    def widths(self, incoming: int) -> int:
-        """Turn the number of incoming values into the number of outgoing ones, or raise."""
-        return incoming
+    # What was frozen by hand; never changed in place.
+    _frozen: Mapping[str, ArrayLike] = {}
+
+    def freeze(self, **values: ArrayLike) -> Self:
+        """A copy with parameters frozen to values; NaN entries stay free."""
+        unknown = set(values) - set(self.parameter_names)
+        if unknown:
+            raise NetworkError(
+                "there is no such parameter",
+                where=f"{self}.freeze",
+                rule=" or ".join(map(repr, self.parameter_names)) or "a module with parameters",
+                received=sorted(unknown)[0],
+                remedy="use one of these names",
+            )
+        frozen = copy.copy(self)
+        frozen._frozen = {**self._frozen, **values}
+        return frozen
+
+    def observe(self, values: Callable[[], IntArray], weights: IntArray, scale: int) -> Self:
+        """The module with what it takes from the training data; most take nothing.
+
+        ``values()`` gives what comes in, shape (samples, units), or raises where that is still to be
+        trained.
+        """
+        return self
+
+    # -- what it computes --------------------------------------------------------------------------
 
     def scale(self, incoming: int) -> int:
         """Turn the denominator of the incoming values into that of the outgoing ones."""
@@ -136,6 +220,10 @@ class Module:
     def reach(self, incoming: float, scale: int) -> float:
         """Turn the largest magnitude of the incoming numerators into that of the outgoing ones."""
         return incoming
+
+    def work(self) -> int:
+        """About how many numbers a forward pass of one sample touches."""
+        return math.prod(self.in_shape)
 
     def forward(self, parameters: Mapping[str, IntArray], values: IntArray, scale: int) -> IntArray:
         """Turn numerators of shape ``(..., samples, units)`` into numerators of the next layer."""
@@ -160,167 +248,30 @@ class Module:
         """Lowering as the paper prints it; the compact one where the paper gives none."""
         return self.lower_compact(builder, parameters, inputs)
 
+    def to_onnx(
+        self, graph: Graph, parameters: Mapping[str, IntArray], values: Value, scale: int
+    ) -> Value:
+        """Turn numerators, one axis for each of the input's shape, into those of the next layer, in ONNX."""
+        raise NetworkError(
+            f"{type(self).__name__} has no ONNX form",
+            where=type(self).__name__,
+            rule="modules that implement to_onnx",
+            remedy="write that method; the graph has what it needs",
+        )
+
+    # -- what its tests need -----------------------------------------------------------------------
+
+    @classmethod
+    def in_paper(cls) -> bool:
+        """Whether the paper gives constraints for it."""
+        return cls.lower_paper is not Module.lower_paper
+
     @classmethod
     def examples(cls) -> list[Example]:
         """Small instances for the conformance suite."""
         return []
 
-
-class Sequential:
-    """Modules one after the other; ``layer k`` is the k-th module that has parameters.
-
-    Parameters
-    ----------
-    *modules
-        Layers and activations, in order.
-    input_bits
-        The paper's ``B``: inputs lie in ``[-2^B, 2^B]``. ``None`` takes it from the data.
-    """
-
-    def __init__(self, *modules: Module, input_bits: int | None = None) -> None:
-        if not modules:
-            raise NetworkError(
-                "a network needs at least one module",
-                where="Sequential",
-                rule="one or more modules",
-                received="none",
-                remedy="for example nn.Sequential(nn.Linear(2, 1))",
-            )
-        self.modules = tuple(modules)
-        for module in modules:
-            if not isinstance(module, Module):
-                raise NetworkError(
-                    "this is no module",
-                    where="Sequential",
-                    rule="layers and activations of isinglearn.nn",
-                    received=repr(module),
-                    remedy="for example nn.Linear(2, 3), nn.Sign()",
-                )
-        if input_bits is not None:
-            check_count(input_bits, "input_bits", 0, 61)
-        self.input_bits = input_bits
-        self._check_widths()
-
-    def _check_widths(self) -> None:
-        width = getattr(self.modules[0], "in_features", 0)
-        if not width:
-            raise NetworkError(
-                "a network begins with a layer that has a width",
-                where="Sequential",
-                rule="a Linear first",
-                received=str(self.modules[0]),
-                remedy="put nn.Linear(features, units) in front",
-            )
-        before = "the input"
-        for module in self.modules:
-            wanted = getattr(module, "in_features", width)
-            if wanted != width:
-                raise NetworkError(
-                    f"{module} does not fit behind {before}",
-                    where="Sequential",
-                    rule=f"{module} takes {wanted} values",
-                    received=f"{before} gives {width}",
-                    remedy=f"use Linear({width}, ...) there",
-                )
-            width = module.widths(width)
-            before = str(module)
-        self.out_features = width
-
-    @property
-    def in_features(self) -> int:
-        """Number of input features."""
-        return int(getattr(self.modules[0], "in_features", 0))
-
-    def __iter__(self) -> Iterator[tuple[str, Module]]:
-        """Pairs of origin ("layer1") and module; a kind's second module in a layer is "layer1.2"."""
-        layer = 0
-        kinds: list[type[Module]] = []
-        for module in self.modules:
-            if module.starts_layer:
-                layer += 1
-                kinds = []
-            kinds.append(type(module))
-            again = kinds.count(type(module))
-            yield f"layer{max(layer, 1)}" + (f".{again}" if again > 1 else ""), module
-
-    def __repr__(self) -> str:
-        return f"Sequential({', '.join(map(str, self.modules))})"
-
-    def resolved(self, input_bits: int) -> Sequential:
-        """The network with every unset domain chosen as in the paper's appendices B and D."""
-        layers = [i for i, m in enumerate(self.modules) if m.starts_layer]
-        modules = []
-        for i, module in enumerate(self.modules):
-            position: Literal["first", "middle", "last"] = "middle"
-            if layers and i >= layers[-1]:
-                position = "last"
-            elif layers and i < (layers[1] if len(layers) > 1 else i + 1):
-                position = "first"
-            modules.append(module.resolved(Context(position, input_bits)))
-        return Sequential(*modules, input_bits=input_bits)
-
-    @cached_property
-    def parameters(self) -> dict[str, ParameterSpec]:
-        """All parameters of a resolved network, by full name ("layer1.weight")."""
-        return {
-            f"{origin}.{spec.name}": spec for origin, module in self for spec in module.parameters
-        }
-
-    def reach(self, largest_input: float) -> float:
-        """Turn the largest input into the largest output numerator; raise if 64 bits do not hold all."""
-        reach, scale = largest_input, 1
-        for origin, module in self:
-            reach = module.reach(reach, scale)
-            check_overflow(reach, f"values of {origin}")
-            scale = module.scale(scale)
-        return reach
-
-    @cached_property
-    def output_scale(self) -> int:
-        """Denominator of the network's outputs."""
-        scale = 1
-        for module in self.modules:
-            scale = module.scale(scale)
-        return scale
-
-    def freeze(self, values: Mapping[str, ArrayLike]) -> Sequential:
-        """A copy with parameters frozen: ``{"layer1.bias": 2}``; NaN entries stay free."""
-        names = {origin for origin, _ in self}
-        for name in values:
-            if name.count(".") != 1 or name.split(".")[0] not in names:
-                raise NetworkError(
-                    "there is no such parameter",
-                    where=f"freeze({name!r})",
-                    rule="names like 'layer1.bias'; layers " + ", ".join(sorted(names)),
-                    received=name,
-                    remedy="count layers by their Linear modules, from 1",
-                )
-        modules = []
-        for origin, module in self:
-            mine = {
-                name.split(".")[1]: value
-                for name, value in values.items()
-                if name.split(".")[0] == origin and hasattr(module, "freeze")
-            }
-            modules.append(module.freeze(**mine) if mine else copy.copy(module))  # type: ignore[attr-defined]
-        return Sequential(*modules, input_bits=self.input_bits)
-
-    def forward(self, parameters: Mapping[str, IntArray], inputs: IntArray) -> IntArray:
-        """Turn integer inputs (samples, features) into output numerators over ``output_scale``.
-
-        Parameters may carry leading batch axes; the result then has them too.
-        """
-        values, scale = inputs, 1
-        for module, names in self._steps:
-            mine = {local: parameters[full] for local, full in names.items()}
-            values = module.forward(mine, values, scale)
-            scale = module.scale(scale)
-        return values
-
-    @cached_property
-    def _steps(self) -> list[tuple[Module, dict[str, str]]]:
-        """Modules with the full names of their parameters, looked up once."""
-        return [
-            (module, {spec.name: f"{origin}.{spec.name}" for spec in module.parameters})
-            for origin, module in self
-        ]
+    @classmethod
+    def trials(cls) -> list[Trial]:
+        """Small networks with this module, to be trained to the optimum."""
+        return []

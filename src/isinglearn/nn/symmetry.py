@@ -17,7 +17,8 @@ import numpy as np
 from isinglearn.errors import NetworkError
 from isinglearn.nn.activations import Sign
 from isinglearn.nn.layers import Linear
-from isinglearn.nn.module import Module, Parameters, Sequential
+from isinglearn.nn.module import Module, Parameters
+from isinglearn.nn.sequential import Sequential
 from isinglearn.problem.encodings import IntArray
 
 # Forms that are compared where units can be told apart by nothing but their place in the whole.

@@ -13,17 +13,19 @@ from isinglearn.problem.encodings import IntArray, encoding_named, layout
 from isinglearn.problem.rows import PolynomialRows, stack_rows
 from isinglearn.problem.variables import Block, VariableTable, bits_needed
 
+Rule = Literal["value", "sign", "step", "positive", "divide"]
+
 
 @dataclass(frozen=True, eq=False)
 class Definition:
     """How dependent variables follow from earlier ones: ``target = rule(row)``.
 
     Rules: ``value`` the row itself, ``sign`` +1 or -1, ``step`` 1 where the row is >= 0 else 0,
-    ``divide`` the row divided by ``divisor``, rounded down.
+    ``positive`` the row where it is >= 0 else 0, ``divide`` the row divided by ``divisor``, rounded down.
     """
 
     target: IntArray
-    rule: Literal["value", "sign", "step", "divide"]
+    rule: Rule
     rows: PolynomialRows
     divisor: IntArray | None = None
 
@@ -34,6 +36,8 @@ class Definition:
             row = np.where(row >= 0, 1, -1)
         elif self.rule == "step":
             row = (row >= 0).astype(np.int64)
+        elif self.rule == "positive":
+            row = np.maximum(row, 0)
         elif self.divisor is not None:
             row = row // self.divisor
         values[:, self.target] = row

@@ -25,6 +25,15 @@ def expand_rows(family: PolynomialRows, *, pairs: bool) -> PolynomialRows:
         values = family.offsets
         return PolynomialRows.constants(values * (values - 1) // 2 if pairs else values * values)
     counts = np.diff(family.pointers)
+    if family.degree == 1:
+        # At most one constant and no variable twice: nothing to look up or to sort.
+        sizes = (counts * (counts + 1) // 2).astype(np.int64)
+        rows, monomials, coefficients, used = _expand_linear(
+            family.pointers, family.monomials[:, 0], family.coefficients, pairs, int(sizes.sum())
+        )
+        terms = monomials[:used]
+        columns = (terms >= 0).any(axis=0)
+        return PolynomialRows(family.num_rows, rows[:used], terms[:, columns], coefficients[:used])
     capacity = int((counts * (counts + 1) // 2).sum())
     rows, monomials, coefficients, used = _expand(
         family.pointers, family.monomials, family.coefficients, pairs, capacity
@@ -43,6 +52,39 @@ def expand_rows(family: PolynomialRows, *, pairs: bool) -> PolynomialRows:
     return PolynomialRows(
         family.num_rows, rows[:used].copy(), terms[:, columns], coefficients[:used].copy()
     )
+
+
+@njit(cache=True)
+def _expand_linear(pointers, variables, coefficients, pairs, capacity):  # type: ignore[no-untyped-def]
+    out_rows = np.empty(capacity, np.int64)
+    out_monomials = np.full((capacity, 2), -1, np.int32)
+    out_coefficients = np.empty(capacity, np.int64)
+    used = 0
+    for row in range(len(pointers) - 1):
+        start, stop = pointers[row], pointers[row + 1]
+        constant = np.int64(0)
+        if start < stop and variables[start] < 0:
+            constant = coefficients[start]
+            start += 1
+            value = (constant * constant - constant) // 2 if pairs else constant * constant
+            if value != 0:
+                out_rows[used], out_coefficients[used] = row, value
+                used += 1
+        for i in range(start, stop):
+            x = coefficients[i]
+            value = (x * x - x) // 2 + constant * x if pairs else x * x + 2 * constant * x
+            if value != 0:
+                out_rows[used], out_coefficients[used] = row, value
+                out_monomials[used, 1] = variables[i]
+                used += 1
+        factor = 1 if pairs else 2
+        for i in range(start, stop):
+            x = factor * coefficients[i]
+            for j in range(i + 1, stop):
+                out_rows[used], out_coefficients[used] = row, x * coefficients[j]
+                out_monomials[used, 0], out_monomials[used, 1] = variables[i], variables[j]
+                used += 1
+    return out_rows, out_monomials, out_coefficients, used
 
 
 @njit(cache=True)

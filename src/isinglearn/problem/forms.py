@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 # How a weight was found: by a bound that is proved to suffice, or by the user's word alone.
 PROOFS = ("incumbent", "repair", "cofactor", "user")
 Proofs = NDArray[np.uint8]
+Kind = Literal["equal", "at_least", "sign", "step"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,13 +70,23 @@ class Constraint:
     """Constraints of one kind, one per row.
 
     ``equal``: ``target == row`` (``0 == row`` without a target). ``at_least``: ``row >= 0``.
-    ``sign``: ``target`` is +1 where ``row >= 0`` and -1 elsewhere.
+    ``sign``: ``target`` is +1 where ``row >= 0`` and -1 elsewhere. ``step``: 1 there and 0 elsewhere.
     """
 
     positions: Positions
-    kind: Literal["equal", "at_least", "sign"]
+    kind: Kind
     rows: PolynomialRows
     target: IntArray | None = None
+
+    @property
+    def switches(self) -> bool:
+        """Whether the target only says if the row is negative."""
+        return self.kind in ("sign", "step")
+
+    @property
+    def off(self) -> int:
+        """Value of a switch where its row is negative."""
+        return -1 if self.kind == "sign" else 0
 
     def violated(self, values: ArrayLike) -> NDArray[np.bool_]:
         """Turn integer assignments into a mask of violated rows, shape ``(reads, rows)``."""
@@ -84,7 +95,7 @@ class Constraint:
         if self.kind == "at_least":
             return row < 0
         aim = given[:, self.target] if self.target is not None else np.zeros_like(row)
-        return aim != (row if self.kind == "equal" else np.where(row >= 0, 1, -1))
+        return aim != (row if self.kind == "equal" else np.where(row >= 0, 1, self.off))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

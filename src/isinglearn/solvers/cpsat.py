@@ -94,6 +94,7 @@ class _Model:
         self.spin = is_spin(qcbo)
         self.lo, self.hi = qcbo.variables.lo.tolist(), qcbo.variables.hi.tolist()
         # What the solver decides on: a Boolean x for a spin 2 x - 1, an integer for the rest.
+        self.used = _used(qcbo)
         self.decided = [self._decided(index) for index in range(len(self.lo))]
         self.values = [2 * x - 1 if s else x for x, s in zip(self.decided, self.spin, strict=True)]
         self._products: dict[tuple[int, int], Any] = {}
@@ -108,7 +109,10 @@ class _Model:
         self.model.minimize(self.energy)
 
     def _decided(self, index: int) -> Any:
-        if self.spin[index]:
+        if not self.used[index]:
+            # Nothing depends on it: one value is as good as any, and is listed once.
+            return self.model.new_constant(self.lo[index])
+        if self.spin[index] or (self.lo[index], self.hi[index]) == (0, 1):
             return self.model.new_bool_var("")
         return self.model.new_int_var(self.lo[index], self.hi[index], "")
 
@@ -146,6 +150,8 @@ class _Model:
         rows = list(row_terms(constraint.rows))
         target = [-1] * len(rows) if constraint.target is None else constraint.target.tolist()
         for row, aim in zip(rows, target, strict=True):
+            if constraint.kind == "equal" and aim < 0 and self._one_is_zero(row):
+                continue
             value = self._expression(row)
             if constraint.kind == "at_least":
                 self._require(value >= 0)
@@ -154,6 +160,18 @@ class _Model:
             else:
                 self._require(value >= 0, self.decided[aim])
                 self._require(value <= -1, self.decided[aim].negated())
+
+    def _one_is_zero(self, row: Row) -> bool:
+        """Write ``x y == 0`` as "x is 0 or y is 0", if that is what the row says."""
+        if len(row) != 1 or len(row[0][0]) != 2:
+            return False
+        first, second = row[0][0]
+        if self.spin[first] or self.spin[second]:
+            return False
+        choice = self.model.new_bool_var("")
+        self._require(self.values[first] == 0, choice)
+        self._require(self.values[second] == 0, choice.negated())
+        return True
 
     def _require(self, relation: Any, condition: Any = None) -> None:
         """Add a relation, enforced by a literal if one is given."""
@@ -237,8 +255,22 @@ class _Model:
     def hint(self, values: IntArray) -> None:
         """Start the search near an assignment."""
         for index, value in enumerate(values.tolist()):
-            hinted = value > 0 if self.spin[index] else value
-            self.model.add_hint(self.decided[index], hinted)
+            if self.used[index]:
+                hinted = value > 0 if self.spin[index] else value
+                self.model.add_hint(self.decided[index], hinted)
+
+
+def _used(qcbo: QCBO) -> list[bool]:
+    """Which variables are free, or occur in a constraint or in the objective."""
+    used = np.ones(len(qcbo.variables), dtype=bool)
+    for definition in qcbo.definitions:
+        used[definition.target] = False
+    for rows in (part.rows for parts in (qcbo.constraints, qcbo.objective) for part in parts):
+        used[rows.monomials[rows.monomials >= 0]] = True
+    for constraint in qcbo.constraints:
+        if constraint.target is not None:
+            used[constraint.target] = True
+    return list(map(bool, used))
 
 
 def _never_negative(part: Energy) -> bool:

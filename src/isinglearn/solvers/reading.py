@@ -10,7 +10,7 @@ import numpy as np
 
 from isinglearn.decode import decode_vectors
 from isinglearn.errors import SolverError
-from isinglearn.lowering.incumbent import EVALUATIONS, candidates, descend
+from isinglearn.lowering.incumbent import candidates, descend, evaluations
 from isinglearn.lowering.pipeline import INFEASIBLE, Problem
 from isinglearn.problem.encodings import IntArray
 from isinglearn.solvers.base import Answer, Form, Status
@@ -62,7 +62,7 @@ def polish(problem: Problem, result: Result, count: int) -> Result:
         return result
     starts = list(dict.fromkeys(map(tuple, result.vectors.tolist())))[:count]
     values = [candidates(domain) for domain in problem.used_domains]
-    budget = EVALUATIONS // len(problem.data)
+    budget = evaluations(len(problem.data), problem.network.work)
     found, _ = descend(values, problem.scores, np.array(starts), budget, Random(0))
     bits = result.bits
     if bits is not None:

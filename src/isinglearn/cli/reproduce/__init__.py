@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from isinglearn.cli.common import Group
-from isinglearn.cli.reproduce import counts, identity, mnist, moons
+from isinglearn.cli.reproduce import counts, identity, mnist, modules, moons
 from isinglearn.errors import DataError
 
 DEFAULT_FOLDER = Path("reproduction")
@@ -51,6 +51,7 @@ def reproduce(context: click.Context, folder: Path, data: Path | None) -> None:
             lambda: {"identity": identity.measure(folder / "identity.png")},
             lambda r: identity.show(r["identity"]),
         ),
+        "modules": (lambda: {"modules": modules.measure()}, lambda r: modules.show(r["modules"])),
         "mnist": (lambda: mnist.measure(folder / "mnist.png", data=data), mnist.show),
     }
     refused = False
@@ -79,5 +80,5 @@ def _also_into(path: Path) -> Iterator[None]:
     click.echo(printed.getvalue(), nl=False)
 
 
-for command in (counts.counts, moons.moons, identity.identity, mnist.mnist):
+for command in (counts.counts, moons.moons, identity.identity, modules.modules, mnist.mnist):
     reproduce.add_command(command)

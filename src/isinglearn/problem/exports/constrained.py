@@ -180,7 +180,7 @@ def as_relations(
     """Turn constraints of one kind into ``row == 0`` or ``row >= 0``, each with an ending of its name."""
     rows, target = constraint.rows, constraint.target
     families: list[tuple[str, PolynomialRows, Sense]]
-    if constraint.kind == "sign":
+    if constraint.switches:
         on, off = _big_m(constraint, table)
         families = [("/on", on, ">="), ("/off", off, ">=")]
     elif constraint.kind == "at_least":
@@ -192,14 +192,19 @@ def as_relations(
 
 
 def _big_m(constraint: Constraint, table: VariableTable) -> tuple[PolynomialRows, PolynomialRows]:
-    """Turn ``a = sign(row)`` into two rows that must be ``>= 0``.
+    """Turn a switch into two rows that must be ``>= 0``.
 
-    With ``lo <= row <= hi`` and ``alpha = (a + 1) / 2`` these are ``row >= lo (1 - alpha)`` and
-    ``row <= -1 + (hi + 1) alpha``, both doubled, so that all stays whole:
+    With ``lo <= row <= hi`` and a step ``a`` these are ``row >= lo (1 - a)`` and ``row <= -1 + (hi + 1) a``.
+    For a sign ``(a + 1) / 2`` takes the place of ``a``; both are doubled then, so that all stays whole:
     ``2 row + lo a - lo`` and ``(hi + 1) a + hi - 1 - 2 row``.
     """
     assert constraint.target is not None
     lo, hi = constraint.rows.bounds(table.lo, table.hi)
+    if constraint.kind == "step":
+        steps = PolynomialRows.variables(constraint.target)
+        on = constraint.rows + steps.scaled(lo) - PolynomialRows.constants(lo)
+        below = PolynomialRows.constants(np.ones_like(hi))
+        return on, steps.scaled(hi + 1) - below - constraint.rows
     doubled = constraint.rows.scaled(2)
     spins = PolynomialRows.variables(constraint.target)
     on = doubled + spins.scaled(lo) - PolynomialRows.constants(lo)

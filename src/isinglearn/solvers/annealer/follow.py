@@ -22,7 +22,7 @@ from isinglearn.problem.rows import PolynomialRows
 from isinglearn.solvers.annealer.models import Indices
 
 # What a row is for: a definition's rules, then the shapes of the objective.
-RULES = ("value", "sign", "step", "divide")
+RULES = ("value", "sign", "step", "divide", "positive")
 SHAPES = ("linear", "square", "pairs")
 
 

@@ -13,7 +13,7 @@ from numba import float32, int64, njit, uint64
 from isinglearn.solvers.annealer.kernels import draw
 
 # Kinds of rows, see ``follow.RULES`` and ``follow.SHAPES``.
-_SIGN, _STEP, _DIVIDE, _LINEAR, _SQUARE, _PAIRS = 1, 2, 3, 4, 5, 6
+_SIGN, _STEP, _DIVIDE, _POSITIVE, _LINEAR, _SQUARE, _PAIRS = 1, 2, 3, 4, 5, 6, 7
 
 
 @njit(inline="always")
@@ -23,6 +23,8 @@ def _defined(kind, total, factor):
         return int64(1) if total >= 0 else int64(-1)
     if kind == _STEP:
         return int64(1) if total >= 0 else int64(0)
+    if kind == _POSITIVE:
+        return max(total, int64(0))
     return total // factor if kind == _DIVIDE else total
 
 

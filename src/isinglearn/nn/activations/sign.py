@@ -1,4 +1,4 @@
-"""Activations: functions of one value."""
+"""Sign: the activation that the paper trains."""
 
 from __future__ import annotations
 
@@ -7,20 +7,25 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from isinglearn.nn.module import Context, Example, Module
+from isinglearn.nn import trials
+from isinglearn.nn.module import Context, Example, Module, Trial
 from isinglearn.problem.encodings import IntArray, bit_count
 
 if TYPE_CHECKING:
-    from isinglearn.lowering.builder import Builder, Expression
+    from isinglearn.exports.onnx_graph import Graph, Value
+    from isinglearn.lowering.builder import Builder
+    from isinglearn.nn.expression import Expression
 
 
 class Sign(Module):
-    """``a = +1`` where ``s >= 0``, else ``-1``."""
+    """``a = +1`` where ``s >= 0``, else ``-1``.
+
+    Spins per unit and sample, ``s`` in ``[lo, hi]``: compact ``1 + floor(log2 R/2) + 1`` with the odd
+    ``R >= max(hi, -lo - 1)``, or none where units are written by their few behaviours; in the paper's form
+    (appendix C) ``a``, ``r`` and ``t``.
+    """
 
     kind: ClassVar[str] = "activation"
-
-    def __repr__(self) -> str:
-        return "Sign()"
 
     def scale(self, incoming: int) -> int:
         """Signs are whole numbers."""
@@ -34,6 +39,12 @@ class Sign(Module):
         """+1 or -1."""
         return np.where(values >= 0, 1, -1)
 
+    def to_onnx(
+        self, graph: Graph, parameters: Mapping[str, IntArray], values: Value, scale: int
+    ) -> Value:
+        """A choice; the ``Sign`` of ONNX is 0 at 0."""
+        return graph.choose(values, graph.constant(1), graph.constant(-1))
+
     def lower_compact(
         self, builder: Builder, parameters: Mapping[str, Expression], inputs: Expression
     ) -> Expression:
@@ -45,7 +56,7 @@ class Sign(Module):
     ) -> Expression:
         """Appendix C: ``a * s = r`` and, where ``s`` can be 0, ``a + 2 r = 1 + t``."""
         largest = inputs.magnitude
-        a = builder.spins("a", "activation", inputs.shape, value_of=inputs)
+        a = builder.spins("a", "activation", inputs)
         product = builder.product(a, inputs)
         r = builder.equal(
             "r", "magnitude", product, 0, 2 ** bit_count(largest) - 1, encoding="binary"
@@ -59,4 +70,9 @@ class Sign(Module):
     @classmethod
     def examples(cls) -> list[Example]:
         """All integers of a small range."""
-        return [Example(cls(), Context("first", 1), np.arange(-3, 4)[:, None])]
+        return [Example(cls(), Context("first", 1, (1,)), np.arange(-3, 4)[:, None])]
+
+    @classmethod
+    def trials(cls) -> list[Trial]:
+        """Between two linear layers."""
+        return [trials.on_points(trials.hidden(), cls(), trials.readout())]
