@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 README = Path(__file__).parents[1] / "README.md"
 
 
@@ -25,3 +27,18 @@ def test_the_two_commands_are_there():
     text = README.read_text()
     assert "make demo" in text
     assert "make test" in text
+
+
+DOCS = [
+    page
+    for page in sorted((README.parent / "docs").glob("*.md"))
+    if "```python" in page.read_text()
+]
+
+
+@pytest.mark.parametrize("page", DOCS, ids=lambda page: page.stem)
+def test_python_blocks_of_the_documentation_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    session: dict[str, object] = {}
+    for block in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL):
+        exec(compile(block, page.name, "exec"), session)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from isinglearn.solvers.run import Run as Run
     from isinglearn.solvers.run import solve as solve
     from isinglearn.solvers.session import Event as Event
+    from isinglearn.training.loop import Trained as Trained
+    from isinglearn.training.train import train as train
 
 __version__ = "0.1.0"
 
@@ -44,6 +46,8 @@ _PUBLIC = {
     "to_onnx": "isinglearn.exports.onnx",
     "quantise": "isinglearn.data",
     "IsingLearnError": "isinglearn.errors",
+    "train": "isinglearn.training.train",
+    "Trained": "isinglearn.training.loop",
     "nn": "isinglearn.nn",
 }
 
@@ -56,6 +60,7 @@ __all__ = [
     "Problem",
     "Run",
     "Shape",
+    "Trained",
     "__version__",
     "all_optimal",
     "canonical",
@@ -66,6 +71,7 @@ __all__ = [
     "solve",
     "spin_budget",
     "to_onnx",
+    "train",
 ]
 
 

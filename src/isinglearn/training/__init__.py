@@ -1,0 +1,10 @@
+"""Training: strategies that turn data of any size into problems of a bounded one."""
+
+from __future__ import annotations
+
+from isinglearn.training.decomposition import Decomposition as Decomposition
+from isinglearn.training.direct import Direct as Direct
+from isinglearn.training.loop import Trained as Trained
+from isinglearn.training.loop import TrainingEvent as TrainingEvent
+from isinglearn.training.strategy import STRATEGIES as STRATEGIES
+from isinglearn.training.train import train as train

@@ -1,0 +1,136 @@
+"""Direct: the whole training as one problem, solved once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from isinglearn.errors import ProblemRefused, SolverError
+from isinglearn.lowering.pipeline import Problem
+from isinglearn.lowering.pipeline import compile as compile_problem
+from isinglearn.nn import MSE, Hinge, Parameters, Sequential
+from isinglearn.solvers.auto import choose
+from isinglearn.solvers.run import Run, solve
+from isinglearn.solvers.session import LONGEST
+from isinglearn.training.strategy import (
+    Progress,
+    Strategy,
+    Task,
+    loaded_parameters,
+    saved_parameters,
+)
+
+# Constraints beyond which a search with proof seldom ends, and finds worse networks than annealing.
+MOST_ROWS = 300
+LOSSES = {"square": MSE, "hinge": Hinge}
+
+
+class Direct(Strategy):
+    """Compile once, solve once: exact where the solver is."""
+
+    name = "direct"
+    losses: ClassVar[tuple[str, ...]] = ("square", "hinge")
+
+    @dataclass(frozen=True)
+    class Options:
+        """How to compile.
+
+        Attributes
+        ----------
+        formulation
+            ``"compact"`` or ``"paper"``.
+        label_scale
+            Labels are multiples of ``1 / label_scale``.
+        """
+
+        formulation: str = "compact"
+        label_scale: int = 1
+
+    def __init__(self, task: Task, options: Options) -> None:
+        super().__init__(task, options)
+        self.problem = problem_of(task, options)
+        self.run: Run | None = None
+        self._found: Parameters | None = None
+
+    @property
+    def network(self) -> Sequential:
+        """The problem's network."""
+        return self.problem.network
+
+    @property
+    def done(self) -> bool:
+        """After the one step."""
+        return self.counts["step"] > 0
+
+    @property
+    def parameters(self) -> Parameters:
+        """The best network found; before the step the one the compiler knows."""
+        if self._found is not None:
+            return self._found
+        return self.problem.parameters(self.problem.incumbent[0])
+
+    def step(self) -> Progress:
+        """Solve the problem."""
+        task = self.task
+        limit = max(min(task.left(), LONGEST), 0.01)
+        self.run = solve(
+            self.problem,
+            self._solver(limit),
+            time_limit=None if limit == LONGEST else limit,
+            seed=task.seed,
+        )
+        self.counts["step"] = 1
+        if self.run.result.bits is not None:
+            self.counts["qubos"] = 1
+            self.counts["spins"] = self.problem.qubo.num_variables
+        if not len(self.run.result.vectors):
+            raise SolverError(
+                "the solver returned no network",
+                where=f"solver={self.run.solver!r}",
+                rule="at least one",
+                received=self.run.note or "none",
+                remedy="give it more time, or use another solver",
+            )
+        self._found = self.run.best.parameters
+        message = f"{self.run.solver}: {self.run.status.value}"
+        return Progress(float(self.run.best.loss), message)
+
+    def _solver(self, limit: float) -> Any:
+        """The solver asked for; where a proof is out of reach our annealer, not a search for one."""
+        if self.task.solver != "auto":
+            return self.task.solver
+        chosen = choose(self.problem, None if limit == LONGEST else limit).solver
+        rows = sum(constraint.rows.num_rows for constraint in self.problem.qcbo.constraints)
+        return "annealer" if chosen == "cpsat" and rows > MOST_ROWS else chosen
+
+    def own_state(self) -> dict[str, Any]:
+        """The network found."""
+        return saved_parameters(self.parameters, "found")
+
+    def take_own_state(self, state: Mapping[str, Any]) -> None:
+        """Take the network found, if there is one."""
+        if self.counts["step"]:
+            self._found = loaded_parameters(state, self.network, "found")
+
+
+def problem_of(task: Task, options: Any) -> Problem:
+    """Turn a task into one compiled problem, refused before anything large is built."""
+    problem = compile_problem(
+        task.network,
+        task.X,
+        task.y,
+        LOSSES[task.loss](),
+        options.formulation,
+        sample_weight=task.weights,
+        label_scale=options.label_scale,
+    )
+    if task.max_spins is not None and problem.hubo.num_variables > task.max_spins:
+        raise ProblemRefused(
+            "the problem does not fit the machine",
+            where="max_spins",
+            rule=f"at most {task.max_spins} spins",
+            received=f"{problem.hubo.num_variables} spins before order reduction",
+            remedy="use strategy='decomposed', fewer samples, or a larger max_spins",
+        )
+    return problem

@@ -1,0 +1,236 @@
+"""The loop around a strategy: clock, events, validation, checkpoints.
+
+What decides about the result happens by counts of steps, never by the clock, so that the same seed gives
+the same result, interrupted or not; only a time limit cuts a run short.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isinglearn.errors import OptionError, check_count
+from isinglearn.model import Model
+from isinglearn.nn import Parameters
+from isinglearn.solvers.session import Session
+from isinglearn.training import checkpoint as files
+from isinglearn.training.strategy import Strategy, loaded_parameters, saved_parameters
+
+# Steps between looks at the validation data.
+EVERY = 25
+
+Data = tuple[NDArray[Any], NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class TrainingEvent:
+    """News of a training.
+
+    Attributes
+    ----------
+    step, seconds
+        Steps done, and time since the start of this process' part.
+    loss
+        Training loss that the step saw, of a batch or of all data.
+    validation_loss, validation_accuracy
+        On the validation data, where it was looked at.
+    qubos, spins
+        QUBOs solved so far, and the size of the largest.
+    message
+        What cannot be said in figures.
+    """
+
+    step: int
+    seconds: float
+    loss: float | None = None
+    validation_loss: float | None = None
+    validation_accuracy: float | None = None
+    qubos: int = 0
+    spins: int = 0
+    message: str = ""
+
+
+# Returning False ends the training with the best network so far.
+OnTraining = Callable[[TrainingEvent], bool | None]
+
+
+@dataclass(frozen=True, eq=False)
+class Trained(Model):
+    """The network that training found, with how it was found.
+
+    Attributes
+    ----------
+    strategy, reason
+        Which strategy, and why, if it was chosen automatically.
+    loss_name, loss
+        What was minimised, and its value on the training data.
+    loss_curve
+        Training loss seen by each step.
+    validation_curve
+        Rows (step, loss, accuracy) on the validation data.
+    steps, qubos, max_spins, seconds
+        How much it took; the time of an interrupted run is that of its last part.
+    finished
+        Whether it ended by itself, not by a time limit or a wish to stop.
+    """
+
+    strategy: str = ""
+    reason: str = ""
+    loss_name: str = ""
+    loss: float = float("nan")
+    loss_curve: NDArray[np.float64] = None  # type: ignore[assignment]
+    validation_curve: NDArray[np.float64] = None  # type: ignore[assignment]
+    steps: int = 0
+    qubos: int = 0
+    max_spins: int = 0
+    seconds: float = 0.0
+    finished: bool = True
+
+
+class Loop:
+    """Steps of a strategy until it is done, or enough."""
+
+    def __init__(
+        self,
+        strategy: Strategy,
+        held_out: Data | None,
+        patience: int | None,
+        clock: Session,
+        on_event: OnTraining | None,
+    ) -> None:
+        self.strategy, self.held_out, self.clock, self.on_event = (
+            strategy,
+            held_out,
+            clock,
+            on_event,
+        )
+        self.patience = None if patience is None else check_count(patience, "patience")
+        if self.patience is not None and held_out is None:
+            raise OptionError(
+                "patience needs data to look at",
+                where="patience",
+                rule="validation data",
+                received="none",
+                remedy="pass validation=0.1",
+            )
+        self.losses: list[float] = []
+        self.looks: list[tuple[float, float, float]] = []
+        self.best: Parameters | None = None
+        self.waited = 0
+        self.path: Path | None = None
+        self.every = 0.0
+        self._saved = 0.0
+
+    # -- the loop ----------------------------------------------------------------------------------
+
+    def run(self, reason: str) -> Trained:
+        """Step, look, tell, save; then the model."""
+        with self.clock.catching_interrupts():
+            while not (self.strategy.done or self.enough or self.clock.stopped):
+                try:
+                    self._step()
+                except Exception as error:
+                    self._rescue(error)
+                    raise
+        finished = self.strategy.done or self.enough
+        self._save(force=True)
+        return self._trained(reason, finished)
+
+    def _rescue(self, error: Exception) -> None:
+        """Hand out what there is with an error: the best network so far, and where the state is."""
+        kept = self.best if self.best is not None else self.strategy.parameters
+        error.best = Model(self.strategy.network, dict(kept))  # type: ignore[attr-defined]
+        error.add_note("The best network so far is this exception's attribute 'best'.")
+        if self.path is not None and self.path.exists():
+            error.add_note(f"The same call goes on from the state in {self.path}.")
+
+    @property
+    def enough(self) -> bool:
+        """Whether the validation loss has not fallen for long enough."""
+        return self.patience is not None and self.waited >= self.patience
+
+    def _step(self) -> None:
+        progress = self.strategy.step()
+        self.losses.append(float("nan") if progress.loss is None else progress.loss)
+        step = self.strategy.counts["step"]
+        look = self._look(step) if self.strategy.done or step % EVERY == 0 else None
+        # Saved before anybody is told: who stops here finds this very state again.
+        self._save(force=self.strategy.done)
+        if self.on_event is None:
+            return
+        counts = self.strategy.counts
+        validation_loss, accuracy = look or (None, None)
+        event = TrainingEvent(
+            step,
+            self.clock.elapsed,
+            progress.loss,
+            validation_loss,
+            accuracy,
+            counts["qubos"],
+            counts["spins"],
+            progress.message,
+        )
+        if self.on_event(event) is False:
+            self.clock.stop()
+
+    def _look(self, step: int) -> tuple[float, float] | None:
+        if self.held_out is None:
+            return None
+        loss, accuracy = self.strategy.evaluate(*self.held_out)
+        least = min((row[1] for row in self.looks), default=np.inf)
+        self.looks.append((step, loss, accuracy))
+        self.waited += 1
+        if loss < least:
+            self.best, self.waited = self.strategy.parameters, 0
+        return loss, accuracy
+
+    def _trained(self, reason: str, finished: bool) -> Trained:
+        strategy, counts = self.strategy, self.strategy.counts
+        kept = self.best if self.best is not None else strategy.parameters
+        loss, _ = strategy.evaluate(strategy.task.X, strategy.task.y, kept)
+        return Trained(
+            strategy.network,
+            {name: np.array(value) for name, value in kept.items()},
+            strategy.name,
+            reason,
+            strategy.task.loss,
+            loss,
+            np.array(self.losses),
+            np.array(self.looks).reshape(-1, 3),
+            counts["step"],
+            counts["qubos"],
+            counts["spins"],
+            self.clock.elapsed,
+            finished,
+        )
+
+    # -- checkpoints -------------------------------------------------------------------------------
+
+    def save_into(self, path: Path, every: float) -> None:
+        """Keep the state in a file from now on; take it up if it is there already."""
+        self.path, self.every = path, every
+        if not path.exists():
+            return
+        state = files.load(path)
+        self.strategy.restore({k.removeprefix("s:"): v for k, v in state.items() if k[:2] == "s:"})
+        self.losses = state["losses"].tolist()
+        self.looks = [tuple(row) for row in state["looks"].tolist()]
+        self.waited = int(state["waited"])
+        if int(state["has_best"]):
+            self.best = loaded_parameters(state, self.strategy.network, "kept")
+
+    def _save(self, *, force: bool = False) -> None:
+        if self.path is None or not (force or self.clock.elapsed - self._saved >= self.every):
+            return
+        state: dict[str, Any] = {f"s:{k}": v for k, v in self.strategy.state().items()}
+        state |= {"losses": np.array(self.losses), "looks": np.array(self.looks).reshape(-1, 3)}
+        state |= {"waited": self.waited, "has_best": int(self.best is not None)}
+        if self.best is not None:
+            state |= saved_parameters(self.best, "kept")
+        files.save(self.path, state)
+        self._saved = self.clock.elapsed

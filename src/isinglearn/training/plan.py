@@ -1,0 +1,135 @@
+"""Plan: one training with everything it needs, which can be sent to a worker; and several of them at once."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from isinglearn.errors import IsingLearnError, SolverError
+from isinglearn.solvers.session import Session
+from isinglearn.training.batches import Source
+from isinglearn.training.chunks import Chunks
+from isinglearn.training.loop import Data, Loop, OnTraining, Trained
+from isinglearn.training.strategy import STRATEGIES, Task
+
+# Inputs of more bytes than this go to workers as a file that all of them read.
+LARGE = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A training that has not begun.
+
+    Attributes
+    ----------
+    strategy, options, task
+        Which strategy, its options, and what is trained.
+    held_out, patience
+        Validation data, and how many looks without a gain end it.
+    seconds, checkpoint, every, reason
+        As in :func:`isinglearn.train`.
+    """
+
+    strategy: str
+    options: Any
+    task: Task
+    held_out: Data | None
+    patience: int | None
+    seconds: float | None
+    checkpoint: Path | None
+    every: float
+    reason: str
+
+    def run(self, on_event: OnTraining | None = None, jobs: int = 1) -> Trained:
+        """Train, here and now."""
+        clock = Session(1, self.task.seed, self.seconds)
+        task = replace(
+            self.task,
+            parallel=_parallel(jobs),
+            stopped=lambda: clock.stopped,
+            left=lambda: clock.left,
+        )
+        strategy = STRATEGIES[self.strategy](task, self.options)
+        loop = Loop(strategy, self.held_out, self.patience, clock, on_event)
+        if self.checkpoint is not None:
+            loop.save_into(self.checkpoint, self.every)
+        return loop.run(self.reason)
+
+    def restart(self, number: int) -> Plan:
+        """The same with another seed, and a checkpoint of its own."""
+        if not number:
+            return self
+        sequence = np.random.SeedSequence(self.task.seed, spawn_key=(4, number))
+        seed = int(sequence.generate_state(1)[0]) >> 1
+        path = self.checkpoint
+        if path is not None:
+            path = path.with_name(f"{path.stem}.{number}{path.suffix}")
+        return replace(self, task=replace(self.task, seed=seed), checkpoint=path)
+
+
+def best_restart(plan: Plan, restarts: int, jobs: int) -> Trained:
+    """Run a plan with several seeds, through joblib, and return the best of what comes back."""
+    import joblib
+
+    with _shared(plan) as light:
+        work = [joblib.delayed(_run)(light.restart(number)) for number in range(restarts)]
+        try:
+            found: list[Trained] = list(joblib.Parallel(n_jobs=jobs)(work))
+        except IsingLearnError:
+            raise
+        except Exception as error:
+            raise SolverError(
+                "the workers were lost",
+                where=f"jobs={jobs}",
+                rule="a cluster that keeps at least one worker",
+                received=repr(error),
+                remedy="run it again; with checkpoint= it goes on from what was saved",
+            ) from error
+    return min(found, key=_rank)
+
+
+def _run(plan: Plan) -> Trained:
+    """In a worker: inputs come as the name of their file."""
+    X = plan.task.X
+    opened = X.array if isinstance(X, Source) else X
+    return replace(plan, task=replace(plan.task, X=opened)).run()
+
+
+def _rank(trained: Trained) -> float:
+    """The least validation loss, or else the training loss."""
+    if len(trained.validation_curve):
+        return float(trained.validation_curve[:, 1].min())
+    return trained.loss
+
+
+@contextmanager
+def _shared(plan: Plan) -> Iterator[Plan]:
+    """Large inputs as one file that every worker reads, so that none gets a copy."""
+    X = plan.task.X
+    if isinstance(X, np.memmap | Chunks):
+        yield replace(plan, task=replace(plan.task, X=Source(X)))  # type: ignore[arg-type]
+        return
+    if X.nbytes <= LARGE:
+        yield plan
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "inputs.npy"
+        np.save(path, X)
+        mapped = np.load(path, mmap_mode="r")
+        yield replace(plan, task=replace(plan.task, X=Source(mapped)))  # type: ignore[arg-type]
+
+
+def _parallel(jobs: int) -> Any:
+    if jobs == 1:
+        return None
+    import joblib
+
+    # Threads: blocks and batches are small, and the kernels let go of the interpreter. A backend that
+    # ``joblib.parallel_config`` names takes precedence.
+    return joblib.Parallel(n_jobs=jobs, prefer="threads")

@@ -1,0 +1,183 @@
+"""``train``: a network and data to a trained model, by any strategy."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from isinglearn.data import whole_inputs
+from isinglearn.errors import DataError, OptionError, check_choice, check_count
+from isinglearn.nn import Sequential
+from isinglearn.nn.losses import Loss
+from isinglearn.solvers.session import check_seconds
+from isinglearn.training.choice import choose
+from isinglearn.training.chunks import Chunks, is_chunked
+from isinglearn.training.labels import as_array, kind_of, labels_for, loss_name
+from isinglearn.training.loop import Data, OnTraining, Trained
+from isinglearn.training.plan import Plan, best_restart
+from isinglearn.training.strategy import STRATEGIES, Strategy, Task
+
+
+def train(
+    net: Sequential,
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    strategy: str = "auto",
+    solver: Any = "auto",
+    loss: str | Loss | None = None,
+    max_spins: int | None = None,
+    sample_weight: ArrayLike | None = None,
+    validation: float | tuple[ArrayLike, ArrayLike] | None = None,
+    patience: int | None = None,
+    time_limit: float | None = None,
+    seed: int = 0,
+    restarts: int = 1,
+    jobs: int = 1,
+    on_event: OnTraining | None = None,
+    checkpoint: str | Path | None = None,
+    checkpoint_every: float = 10.0,
+    **options: Any,
+) -> Trained:
+    """Turn a network and data into a trained model.
+
+    Parameters
+    ----------
+    net
+        The network; unset domains follow the paper.
+    X, y
+        Integer inputs, and labels: class numbers for a network of several outputs, -1 and +1, or numbers. A
+        memory-mapped array, or a list of arrays, is read batch by batch by strategies that decompose.
+    strategy
+        ``"direct"``, ``"lagrangian"``, ``"decomposed"``, ``"admm"``, or ``"auto"``, which picks by size.
+    solver
+        A solver's name, a dimod sampler, or ``"auto"``.
+    loss
+        ``"cross_entropy"``, ``"logistic"``, ``"hinge"``, ``"square"``, ``nn.MSE()`` or ``nn.Hinge()``; by
+        default what the labels suggest and the strategy can do.
+    max_spins
+        Largest QUBO; by default 256 for strategies that decompose, and no limit for the others.
+    sample_weight
+        For strategies that take them.
+    validation
+        A part of the data to hold out (a share between 0 and 1), or other data ``(X, y)``: the network of
+        least validation loss is kept.
+    patience
+        End after so many looks at the validation data (one every 25 steps) without a better one.
+    time_limit, seed, on_event
+        As for ``solve``; the best network so far is returned.
+    jobs
+        Workers for independent pieces, through joblib: threads here, or whatever
+        ``joblib.parallel_config`` says, a Dask cluster for example. The result does not depend on it.
+    checkpoint, checkpoint_every
+        A file that holds the state, written every so many seconds; a run that finds it goes on from there.
+    **options
+        The strategy's own; an unknown one raises and names the nearest.
+    """
+    if not isinstance(net, Sequential):
+        raise OptionError(
+            "this is no network",
+            where="net",
+            rule="an nn.Sequential",
+            received=repr(net),
+            remedy="build one with nn.Sequential(...)",
+        )
+    labels = as_array(y)
+    inputs = _inputs(X, net, len(labels))
+    kind = kind_of(labels, net.out_features)
+    reason = ""
+    if strategy == "auto":
+        strategy, reason = choose(net, inputs, kind, loss)
+    chosen = STRATEGIES[check_choice(strategy, STRATEGIES, "strategy")]
+    name = loss_name(loss, kind, chosen.losses)
+    labels = labels_for(name, labels, net.out_features, kind)
+    inputs, labels, held_out = _split(inputs, labels, validation, seed, net, name, kind)
+    plan = Plan(
+        chosen.name,
+        _read_options(chosen, options),
+        Task(
+            net,
+            inputs,
+            labels,
+            name,
+            None if sample_weight is None else np.asarray(sample_weight),
+            check_count(seed, "seed", 0),
+            solver,
+            None if max_spins is None else check_count(max_spins, "max_spins"),
+        ),
+        held_out,
+        None if patience is None else check_count(patience, "patience"),
+        None if time_limit is None else check_seconds(time_limit),
+        None if checkpoint is None else Path(checkpoint),
+        check_seconds(checkpoint_every, "checkpoint_every"),
+        reason,
+    )
+    check_count(jobs, "jobs", -1)
+    if check_count(restarts, "restarts") > 1:
+        return best_restart(plan, restarts, jobs)
+    return plan.run(on_event, jobs)
+
+
+def _inputs(X: ArrayLike, net: Sequential, count: int) -> NDArray[Any]:
+    """Turn inputs into rows of whole numbers; memory-mapped and chunked ones are left where they are."""
+    inputs: Any
+    if is_chunked(X):
+        inputs = Chunks(X)  # type: ignore[arg-type]
+    elif isinstance(X, np.memmap) and X.ndim == 2 and X.dtype.kind in "iub":
+        inputs = X
+    else:
+        inputs = whole_inputs(X, net.input_shape)
+    if inputs.shape[1] != net.in_features or len(inputs) != count:
+        raise DataError(
+            "inputs, labels and the network do not fit each other",
+            where="X, y",
+            rule=f"{net.in_features} features, one label per row of X",
+            received=f"inputs of shape {inputs.shape}, {count} labels",
+            remedy="check how they were split",
+        )
+    return inputs
+
+
+def _split(
+    X: Any,
+    y: NDArray[Any],
+    validation: float | tuple[ArrayLike, ArrayLike] | None,
+    seed: int,
+    net: Sequential,
+    loss: str,
+    kind: Any,
+) -> tuple[NDArray[Any], NDArray[Any], Data | None]:
+    """Turn data into that to train on and that to look at."""
+    if validation is None:
+        return X, y, None
+    if isinstance(validation, tuple):
+        others = labels_for(loss, as_array(validation[1]), net.out_features, kind)
+        return X, y, (_inputs(validation[0], net, len(others)), others)
+    share = float(validation)
+    count = round(share * len(X))
+    if not 0 < share < 1 or not 0 < count < len(X):
+        raise OptionError(
+            "this is no part of the data",
+            where="validation",
+            rule="a share between 0 and 1 that leaves samples on both sides, or (X, y)",
+            received=repr(validation),
+            remedy="for example validation=0.1",
+        )
+    sequence = np.random.SeedSequence(seed, spawn_key=(3,))
+    order = np.random.default_rng(sequence).permutation(len(X))
+    held, kept = np.sort(order[:count]), np.sort(order[count:])
+    lazy = isinstance(X, np.memmap | Chunks)
+    parts = X.parts if isinstance(X, Chunks) else [X]
+    seen: Any = Chunks(parts, kept) if lazy else X[kept]
+    return seen, y[kept], (np.asarray(X[held]), y[held])
+
+
+def _read_options(chosen: type[Strategy], given: dict[str, Any]) -> Any:
+    known = [field.name for field in fields(chosen.Options)]
+    for name in given:
+        check_choice(name, known, f"options of strategy={chosen.name!r}")
+    return chosen.Options(**given)
