@@ -17,7 +17,7 @@ MISSING := $(shell test -x $(BIN)/python || echo venv)
 
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test setup lint types bench clean venv
+.PHONY: help demo test setup lint types bench docs clean venv
 
 help:
 	@echo 'make demo    install and run the demonstration'
@@ -26,6 +26,7 @@ help:
 	@echo 'make lint    ruff check and ruff format --check'
 	@echo 'make types   mypy'
 	@echo 'make bench   speed of the compiler beside its peers, as a table'
+	@echo 'make docs    build the documentation into docs/_build'
 	@echo 'make clean   remove caches and build products, keep $(VENV)'
 	@echo 'Options for demo, test (pytest) and bench: make test ARGS="-k polynomial"'
 
@@ -51,6 +52,9 @@ types: $(DEV)
 
 bench: $(USE)
 	@$(BIN)/python benchmarks/compile.py $(ARGS)
+
+docs: $(DEV)
+	@$(BIN)/python -m sphinx -q -W docs docs/_build
 
 clean:
 	@rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis docs/_build

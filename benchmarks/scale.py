@@ -28,13 +28,16 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import sys
+import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from measure import peak_memory
 
 import isinglearn as il
 from isinglearn import nn
@@ -117,24 +120,34 @@ def six_or_nine(folder: Path) -> dict[str, Any]:
 
 
 def growth(folder: Path) -> list[dict[str, Any]]:
-    """The same network on more and more images; a pass looks at every image once."""
+    """The same network on more and more images, each size in a process of its own."""
     X, y, _, _ = images(folder, "mnist", 2)
     rows = []
-    for count in (1_000, 10_000, 60_000):
-        # A batch of 1000: that is one, ten and sixty steps a pass; three passes at least.
-        steps = max(60, 3 * count // 1000)
-        start = time.perf_counter()
-        trained = il.train(network(196, 128, 10), X[:count], y[:count], steps=steps, batch=1000)
-        seconds = time.perf_counter() - start
-        rows.append(
-            {
-                "samples": count,
-                "max_spins": trained.max_spins,
-                "seconds_per_pass": seconds / steps * count / 1000,
-                "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-            }
-        )
+    with tempfile.TemporaryDirectory() as place:
+        for count in (1_000, 10_000, 60_000):
+            np.save(Path(place) / "X.npy", X[:count].astype(np.uint8))
+            with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as fresh:
+                rows.append(fresh.submit(_grown, Path(place) / "X.npy", y[:count]).result())
     return rows
+
+
+def _grown(path: Path, y: np.ndarray, batch: int = 500, steps: int = 240) -> dict[str, Any]:
+    """As many steps on batches of the same size, from a memory-mapped file; a pass sees every image once."""
+    X, net = np.load(path, mmap_mode="r"), network(196, 128, 10)
+    # Kernels are loaded before anything is timed.
+    il.train(net, X[:1000], y[:1000], steps=2, batch=batch)
+    before, start = peak_memory(), time.process_time()
+    trained = il.train(net, X, y, steps=steps, batch=batch)
+    seconds = time.process_time() - start
+    return {
+        "samples": len(y),
+        "max_spins": trained.max_spins,
+        "qubos": trained.qubos,
+        "cpu_seconds_per_step": seconds / steps,
+        "cpu_seconds_per_pass": seconds / steps * len(y) / batch,
+        "peak_mib": peak_memory() / 2**20,
+        "more_mib_for_training": (peak_memory() - before) / 2**20,
+    }
 
 
 def two_moons(seeds: int = 10) -> list[dict[str, Any]]:
