@@ -8,9 +8,11 @@ import click
 
 from isinglearn import __version__
 from isinglearn.cli.common import Group
+from isinglearn.cli.compile import compile_command
 from isinglearn.cli.demo import demo
 from isinglearn.cli.estimate import estimate
 from isinglearn.cli.reproduce import reproduce
+from isinglearn.cli.solve import solve_command
 from isinglearn.cli.solvers import solvers
 from isinglearn.errors import IsingLearnError
 
@@ -21,7 +23,7 @@ def app() -> None:
     """Train multi-layer neural networks on Ising machines."""
 
 
-for command in (demo, estimate, solvers, reproduce):
+for command in (demo, estimate, compile_command, solve_command, solvers, reproduce):
     app.add_command(command)
 
 

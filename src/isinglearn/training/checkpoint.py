@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from isinglearn.errors import DataError, NetworkError
 from isinglearn.nn import Sequential
+from isinglearn.problem.exports.files import replacing
 
 
 def signature_of(network: Sequential, about: tuple[Any, ...]) -> str:
@@ -42,16 +42,9 @@ def check_state(state: Mapping[str, Any], format_number: int, signature: str) ->
 
 def save(path: Path, state: Mapping[str, Any]) -> None:
     """Write a state whole or not at all: whoever is killed here leaves the previous one."""
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        with temporary.open("wb") as file:
-            arrays: dict[str, Any] = {name: np.asarray(value) for name, value in state.items()}
-            np.savez(file, **arrays)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    arrays: dict[str, Any] = {name: np.asarray(value) for name, value in state.items()}
+    with replacing(path) as file:
+        np.savez(file, **arrays)
 
 
 def load(path: Path) -> dict[str, NDArray[Any]]:
