@@ -78,7 +78,7 @@ def _sampled(model: Any, solver: str, reads: int, seed: int, time_limit: float |
         return AnnealingSampler().sample(model, num_reads=reads, seed=seed, time_limit=time_limit)
     if solver == "tree-decomposition":
         return samplers.TreeDecompositionSolver().sample(model)
-    kinds = {
+    kinds: dict[str, Any] = {
         "tabu": samplers.TabuSampler,
         "steepest-descent": samplers.SteepestDescentSampler,
         "dwave-sa": samplers.SimulatedAnnealingSampler,

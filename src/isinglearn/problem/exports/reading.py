@@ -64,7 +64,6 @@ def _read_qbsolv(file: Path) -> dimod.BinaryQuadraticModel:
 
 
 def _read_coo(file: Path) -> dimod.BinaryQuadraticModel:
-    import dimod
     from dimod.serialization import coo
 
     with file.open() as lines:
