@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from isinglearn.training.admm import Admm as Admm
 from isinglearn.training.decomposition import Decomposition as Decomposition
 from isinglearn.training.direct import Direct as Direct
+from isinglearn.training.lagrangian import Lagrangian as Lagrangian
 from isinglearn.training.loop import Trained as Trained
 from isinglearn.training.loop import TrainingEvent as TrainingEvent
 from isinglearn.training.strategy import STRATEGIES as STRATEGIES
