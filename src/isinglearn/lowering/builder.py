@@ -39,8 +39,6 @@ class Builder:
         self._labels: Counter[tuple[str, str, str]] = Counter()
         self._blocks: list[Block] = []
         self._count = 0
-        self._lo: list[IntArray] = []
-        self._hi: list[IntArray] = []
         self._constraints: list[Constraint] = []
         self._definitions: list[Definition] = []
         self._objective: list[Energy] = []
@@ -85,8 +83,10 @@ class Builder:
         """Take these as the sample numbers of the rows that follow, which may repeat."""
         before, self.samples = self.samples, samples
         self._row_axis = True
-        yield
-        self.samples, self._row_axis = before, False
+        try:
+            yield
+        finally:
+            self.samples, self._row_axis = before, False
 
     def places(self, label: str, value: Expression) -> Positions:
         """Names for the cells of an array of shape (samples, units)."""
