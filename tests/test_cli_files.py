@@ -108,3 +108,64 @@ def test_unknown_endings_are_refused(table, tmp_path):
         invoke("compile", table, "--target", "answer", "-o", tmp_path / "problem.txt")
     with pytest.raises(DataError, match="did you mean 'answer'"):
         invoke("compile", table, "--target", "answr", "-o", tmp_path / "problem.lp")
+
+
+# -- train and predict -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def flowers(tmp_path):
+    from sklearn.datasets import load_iris
+
+    data = load_iris()
+    path = tmp_path / "flowers.csv"
+    names = [name.split(" (")[0].replace(" ", "_") for name in data.feature_names]
+    lines = [",".join([*names, "kind"])]
+    for row, label in zip(data.data, data.target, strict=True):
+        lines.append(",".join([*map(str, row), data.target_names[label]]))
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_a_trained_model_predicts_from_its_file(flowers, tmp_path):
+    model, answers = tmp_path / "model.json", tmp_path / "answers.csv"
+    done = invoke("train", flowers, "--target", "kind", "-o", model, "--json")
+    record = json.loads(done.output)["train"]
+    assert (record["task"], record["rows"], record["test_rows"]) == ("classification", 120, 30)
+    assert record["test_score"] > 0.8
+    assert 0 < record["spins"] <= 256
+    done = invoke("predict", model, flowers, "--target", "kind", "-o", answers)
+    assert done.exit_code == 0
+    lines = answers.read_text().splitlines()
+    assert lines[0] == "prediction"
+    assert set(lines[1:]) == {"setosa", "versicolor", "virginica"}
+    told = json.loads(invoke("predict", model, flowers, "--target", "kind", "--json").output)
+    assert told["predict"]["predictions"] == lines[1:]
+    assert told["predict"]["right"] > 0.85 * 150
+    again = tmp_path / "again.json"
+    invoke("train", flowers, "--target", "kind", "-o", again, "--quiet")
+    assert again.read_bytes() == model.read_bytes()
+
+
+def test_numbers_are_regressed(tmp_path):
+    path = tmp_path / "line.csv"
+    path.write_text("a,b\n" + "".join(f"{i},{0.5 * i + 0.25}\n" for i in range(60)))
+    model = tmp_path / "model.json"
+    done = invoke("train", path, "--target", "b", "--test", 0, "-o", model, "--json")
+    record = json.loads(done.output)["train"]
+    assert (record["task"], record["test_score"]) == ("regression", None)
+    assert record["train_score"] > 0.7
+    assert invoke("predict", model, path, "--target", "b").exit_code == 0
+
+
+def test_mistakes_in_training_are_told(flowers, tmp_path):
+    assert (
+        "for example 16,8" in invoke("train", flowers, "--target", "kind", "--hidden", "x").output
+    )
+    with pytest.raises(DataError, match="did you mean 'kind'"):
+        invoke("train", flowers, "--target", "knd", "-o", tmp_path / "m.json")
+    with pytest.raises(OptionError, match="strategy"):
+        invoke(
+            "train", flowers, "--target", "kind", "--strategy", "magic", "-o", tmp_path / "m.json"
+        )
+    assert not (tmp_path / "m.json").exists()

@@ -9,12 +9,15 @@ if TYPE_CHECKING:
     from isinglearn import nn as nn
     from isinglearn.data import quantise as quantise
     from isinglearn.errors import IsingLearnError as IsingLearnError
+    from isinglearn.estimators import IsingClassifier as IsingClassifier
+    from isinglearn.estimators import IsingRegressor as IsingRegressor
     from isinglearn.exports.onnx import to_onnx as to_onnx
     from isinglearn.lowering.budget import Shape as Shape
     from isinglearn.lowering.budget import spin_budget as spin_budget
     from isinglearn.lowering.pipeline import Problem as Problem
     from isinglearn.lowering.pipeline import compile as compile
     from isinglearn.model import Model as Model
+    from isinglearn.model import load as load
     from isinglearn.nn.symmetry import canonical as canonical
     from isinglearn.nn.symmetry import relation as relation
     from isinglearn.solvers.annealer.sampler import AnnealingSampler as AnnealingSampler
@@ -43,18 +46,23 @@ _PUBLIC = {
     "all_optimal": "isinglearn.solvers.optima",
     "OptimalSet": "isinglearn.solvers.optima",
     "Model": "isinglearn.model",
+    "load": "isinglearn.model",
     "to_onnx": "isinglearn.exports.onnx",
     "quantise": "isinglearn.data",
     "IsingLearnError": "isinglearn.errors",
     "train": "isinglearn.training.train",
     "Trained": "isinglearn.training.loop",
+    "IsingClassifier": "isinglearn.estimators",
+    "IsingRegressor": "isinglearn.estimators",
     "nn": "isinglearn.nn",
 }
 
 __all__ = [
     "AnnealingSampler",
     "Event",
+    "IsingClassifier",
     "IsingLearnError",
+    "IsingRegressor",
     "Model",
     "OptimalSet",
     "Problem",
@@ -65,6 +73,7 @@ __all__ = [
     "all_optimal",
     "canonical",
     "compile",
+    "load",
     "nn",
     "quantise",
     "relation",

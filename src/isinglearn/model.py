@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from isinglearn import model_files
 from isinglearn.data import whole_inputs
 from isinglearn.errors import NetworkError
 from isinglearn.nn.module import Parameters, ParameterSpec
 from isinglearn.nn.sequential import Sequential
 from isinglearn.problem.encodings import IntArray
+from isinglearn.quantiser import Quantiser
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,10 +29,19 @@ class Model:
         Resolved, and with what it takes from the training data: ``problem.network``, for example.
     parameters
         Whole numerators by name, in the domains of the network: ``run.best.parameters``, for example.
+    quantiser
+        What turns real features into the network's inputs; without one inputs are whole numbers already.
+    classes
+        Names to predict by: two for one output, the first for -1, else one for each output.
+    target_range
+        Of a regression: what the outputs -1 and +1 stand for.
     """
 
     network: Sequential
     parameters: Parameters
+    quantiser: Quantiser | None = field(default=None, kw_only=True)
+    classes: tuple[str | float, ...] | None = field(default=None, kw_only=True)
+    target_range: tuple[float, float] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         specs, given = _ready(self.network), self.parameters
@@ -42,6 +55,7 @@ class Model:
             )
         own = {name: _checked(spec, given[name], name) for name, spec in specs.items()}
         object.__setattr__(self, "parameters", own)
+        _check_faces(self)
 
     @property
     def largest_input(self) -> int:
@@ -50,29 +64,53 @@ class Model:
         return 1 << self.network.input_bits
 
     def outputs(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Turn integer inputs into outputs, shape (samples, outputs).
+        """Turn inputs into outputs, shape (samples, outputs).
 
-        ``X`` is flat, (samples, features), or of images: (samples, channels, rows, columns), or (samples,
-        rows, columns) where there is one channel.
+        ``X`` holds whole numbers, or real ones where there is a quantiser. It is flat, (samples, features),
+        or of images: (samples, channels, rows, columns), or (samples, rows, columns) where there is one
+        channel.
         """
         return self._numerators(X) / float(self.network.output_scale)
 
-    def predict(self, X: ArrayLike) -> IntArray:
-        """Turn integer inputs into predictions, shape (samples,).
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Turn inputs into predictions, shape (samples,).
 
         With one output its sign: +1 where it is at least 0, else -1. With several the index of the largest,
-        the first of equal ones.
+        the first of equal ones. With ``classes`` their names instead, with ``target_range`` numbers in it.
         """
+        if self.target_range is not None:
+            low, high = self.target_range
+            share = (self.outputs(X)[:, 0] + 1) / 2
+            return low * (1 - share) + high * share
         numerators = self._numerators(X)
         if self.network.out_features > 1:
-            return numerators.argmax(axis=1)
-        return np.where(numerators[:, 0] >= 0, 1, -1)
+            chosen = numerators.argmax(axis=1)
+        elif self.classes is None:
+            return np.where(numerators[:, 0] >= 0, 1, -1)
+        else:
+            chosen = (numerators[:, 0] >= 0).astype(np.int64)
+        return chosen if self.classes is None else np.array(self.classes)[chosen]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file that :func:`isinglearn.load` reads: JSON, whole or not at all."""
+        model_files.save(self, path)
 
     def _numerators(self, X: ArrayLike) -> IntArray:
+        if self.quantiser is not None:
+            X = self.quantiser(X)
         inputs = whole_inputs(X, self.network.input_shape)
         # Raises where 64 bits would not hold all numbers on the way.
         self.network.reach(float(np.abs(inputs).max()))
         return self.network.forward(self.parameters, inputs)
+
+
+def load(path: str | os.PathLike[str]) -> Model:
+    """Turn a file that :meth:`Model.save` wrote into the model again.
+
+    No code of the file is run; it only names known modules and their arguments. Of a trained model this is
+    the plain :class:`Model`.
+    """
+    return model_files.read(path, Model)
 
 
 def _ready(network: object) -> dict[str, ParameterSpec]:
@@ -93,6 +131,43 @@ def _ready(network: object) -> dict[str, ParameterSpec]:
         received=fault,
         remedy="use problem.network, or network.resolved(input_bits)",
     )
+
+
+def _check_faces(model: Model) -> None:
+    """Raise where quantiser, classes or range do not fit the network."""
+    outputs = model.network.out_features
+    classes, ends = model.classes, model.target_range
+    faults = (
+        (
+            model.quantiser is not None
+            and (
+                model.quantiser.low.size != model.network.in_features
+                or 1 << model.quantiser.bits > model.largest_input
+            ),
+            "quantiser",
+            f"{model.network.in_features} features, at most the network's input_bits",
+        ),
+        (
+            classes is not None and len(set(classes)) != max(outputs, 2),
+            "classes",
+            f"{max(outputs, 2)} different names for {outputs} outputs",
+        ),
+        (
+            ends is not None
+            and (outputs > 1 or classes is not None or not np.isfinite(ends).all()),
+            "target_range",
+            "two finite numbers, for one output and no classes",
+        ),
+    )
+    for fault, name, rule in faults:
+        if fault:
+            raise NetworkError(
+                "this does not fit the network",
+                where=f"Model({name})",
+                rule=rule,
+                received=repr(getattr(model, name)),
+                remedy="leave it out, or give what the network was trained with",
+            )
 
 
 def _checked(spec: ParameterSpec, given: ArrayLike, name: str) -> IntArray:

@@ -14,6 +14,7 @@ from isinglearn.cli.estimate import estimate
 from isinglearn.cli.reproduce import reproduce
 from isinglearn.cli.solve import solve_command
 from isinglearn.cli.solvers import solvers
+from isinglearn.cli.train import predict_command, train_command
 from isinglearn.errors import IsingLearnError
 
 
@@ -23,7 +24,16 @@ def app() -> None:
     """Train multi-layer neural networks on Ising machines."""
 
 
-for command in (demo, estimate, compile_command, solve_command, solvers, reproduce):
+for command in (
+    demo,
+    train_command,
+    predict_command,
+    estimate,
+    compile_command,
+    solve_command,
+    solvers,
+    reproduce,
+):
     app.add_command(command)
 
 

@@ -6,7 +6,8 @@ import copy
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Literal, Self
+from inspect import Parameter, signature
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -258,6 +259,42 @@ class Module:
             rule="modules that implement to_onnx",
             remedy="write that method; the graph has what it needs",
         )
+
+    # -- how it is written down --------------------------------------------------------------------
+
+    def config(self) -> dict[str, Any]:
+        """Turn the module into the arguments of its constructor: each is an attribute of that name."""
+        return {name: getattr(self, name) for name in signature(type(self)).parameters}
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Self:
+        """Turn what ``config`` gave into the module; ``*arguments`` are one entry, a list."""
+        given, several = dict(config), []
+        for name, parameter in signature(cls).parameters.items():
+            if parameter.kind is Parameter.VAR_POSITIONAL:
+                several = list(given.pop(name, []))
+        return cls(*several, **given)
+
+    @property
+    def frozen(self) -> Mapping[str, ArrayLike]:
+        """What was frozen by hand, by name of the parameter; NaN entries are free."""
+        return self._frozen
+
+    def seen(self) -> dict[str, IntArray]:
+        """What ``observe`` took from the training data, by name; most take nothing."""
+        return {}
+
+    def with_seen(self, values: Mapping[str, IntArray]) -> Self:
+        """The module with what another one had ``seen``."""
+        if set(values) != set(self.seen()):
+            raise NetworkError(
+                "these are not what the module takes from data",
+                where=f"{self}.with_seen",
+                rule=" and ".join(self.seen()) or "nothing",
+                received=", ".join(values) or "nothing",
+                remedy="pass what seen() of such a module gives",
+            )
+        return self
 
     # -- what its tests need -----------------------------------------------------------------------
 

@@ -125,6 +125,11 @@ class Staircase(Module):
             denominator=denominator,
         )
 
+    @property
+    def values(self) -> list[Fraction]:
+        """The values, the first below all thresholds."""
+        return [Fraction(int(height), self.denominator) for height in self.heights]
+
     def __repr__(self) -> str:
         return f"Staircase({len(self.thresholds)} steps)"
 

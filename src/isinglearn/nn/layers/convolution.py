@@ -61,6 +61,21 @@ class Conv2d(_Affine):
         text += f", stride={self.windows.stride}" * (self.windows.stride > 1)
         return text + f", padding={self.windows.padding}" * (self.windows.padding > 0) + ")"
 
+    @property
+    def kernel_size(self) -> int:
+        """Rows and columns of the kernel."""
+        return self.windows.kernel
+
+    @property
+    def stride(self) -> int:
+        """Step of the kernel."""
+        return self.windows.stride
+
+    @property
+    def padding(self) -> int:
+        """Zeros around the image."""
+        return self.windows.padding
+
     def out_shape(self, incoming: Shape) -> Shape:
         """``out_channels`` images, one value per place of the kernel."""
         places = self.windows.out_shape(incoming)

@@ -42,6 +42,16 @@ class _Pool2d(Module):
         kernel, stride = self.windows.kernel, self.windows.stride
         return f"{type(self).__name__}({kernel}" + f", stride={stride}" * (stride != kernel) + ")"
 
+    @property
+    def kernel_size(self) -> int:
+        """Rows and columns of the window."""
+        return self.windows.kernel
+
+    @property
+    def stride(self) -> int:
+        """Step of the window."""
+        return self.windows.stride
+
     def out_shape(self, incoming: Shape) -> Shape:
         """As many channels, fewer rows and columns."""
         places = self.windows.out_shape(incoming)

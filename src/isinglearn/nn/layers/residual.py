@@ -40,6 +40,11 @@ class Residual(Module):
     def __repr__(self) -> str:
         return f"Residual({', '.join(map(str, self.chain.modules))})"
 
+    @property
+    def modules(self) -> tuple[Module, ...]:
+        """The modules inside, in order."""
+        return self.chain.modules
+
     def _with(self, modules: list[Module]) -> Self:
         chosen = copy.copy(self)
         chosen.chain = Chain(modules, "Residual")

@@ -1,117 +1,25 @@
-"""Normalisation: values moved by a mean and divided by a deviation, then scaled and shifted."""
+"""BatchNorm: mean and deviation of every unit, from the data or as decision variables."""
 
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Callable, Mapping
-from functools import reduce
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from isinglearn.errors import NetworkError, check_choice, check_count
+from isinglearn.errors import NetworkError, check_choice
 from isinglearn.nn import gadgets, trials
 from isinglearn.nn.domains import Domain, Int, check_domain
-from isinglearn.nn.module import Context, Example, Module, ParameterSpec, Shape, Trial
+from isinglearn.nn.layers.norm import MOST_DEVIATIONS, _Norm, spread
+from isinglearn.nn.module import Context, Example, ParameterSpec, Trial
 from isinglearn.problem.encodings import IntArray
-from isinglearn.problem.variables import grid
 
 if TYPE_CHECKING:
     from isinglearn.exports.onnx_graph import Graph, Value
     from isinglearn.lowering.builder import Builder
     from isinglearn.nn.expression import Expression
-
-# Values of a deviation that are told apart; each needs a quotient of its own while parameters are changed.
-MOST_DEVIATIONS = 256
-
-
-class _Norm(Module):
-    """A learned whole-number scale and shift for every group of units: ``y = gamma n + beta``."""
-
-    kind: ClassVar[str] = "layer"
-    parameter_names: ClassVar[tuple[str, ...]] = ("scale", "shift")
-
-    def __init__(self, gain: Domain | None, shift: Domain | None, affine: bool) -> None:
-        self.gain = Int(1, 2) if gain is None else gain
-        self.shift = Int(-2, 1) if shift is None else shift
-        self.affine = affine
-        for name, domain in (("gain", self.gain), ("shift", self.shift)):
-            check_domain(domain, f"{type(self).__name__}({name})")
-            if domain.denominator > 1:
-                raise NetworkError(
-                    "scale and shift are whole numbers",
-                    where=f"{type(self).__name__}({name})",
-                    rule="nn.Int(lo, hi) or nn.Spin()",
-                    received=str(domain),
-                    remedy="the layer behind can have finer weights",
-                )
-
-    def _groups(self) -> IntArray:
-        """Group of each unit: a channel of an image, or the unit itself."""
-        shape = self.in_shape
-        return np.repeat(np.arange(shape[0]), math.prod(shape[1:]))
-
-    @property
-    def count(self) -> int:
-        """Number of groups."""
-        return self.in_shape[0]
-
-    def parameter_specs(self) -> tuple[ParameterSpec, ...]:
-        """``scale`` and ``shift``, one for each group."""
-        if not self.affine:
-            return ()
-        return (
-            ParameterSpec.trainable("scale", "weight", (self.count,), self.gain),
-            ParameterSpec.trainable("shift", "bias", (self.count,), self.shift),
-        )
-
-    def _largest(self) -> tuple[float, float]:
-        """Largest gain and shift."""
-        specs = {spec.name: spec.largest for spec in self.parameters}
-        return specs.get("scale", 1.0), specs.get("shift", 0.0)
-
-    def _of_units(self, values: IntArray) -> IntArray:
-        """Turn numbers of the groups (..., groups) into those of units (..., 1, units)."""
-        return values[..., None, self._groups()]
-
-    def _apply_affine(
-        self, parameters: Mapping[str, IntArray], values: IntArray, scale: int
-    ) -> IntArray:
-        if not self.affine:
-            return values
-        gain, shift = self._of_units(parameters["scale"]), self._of_units(parameters["shift"])
-        return gain * values + scale * shift
-
-    def _spread_constant(self, graph: Graph, values: IntArray) -> Value:
-        """Turn numbers of the groups into a constant that meets all their units."""
-        return graph.constant(values.reshape(-1, *[1] * (len(self.in_shape) - 1)))
-
-    def _affine_onnx(
-        self, graph: Graph, parameters: Mapping[str, IntArray], values: Value, scale: int
-    ) -> Value:
-        if not self.affine:
-            return values
-        gain = self._spread_constant(graph, parameters["scale"])
-        shift = self._spread_constant(graph, scale * parameters["shift"])
-        return graph.add(graph.multiply(gain, values), shift)
-
-    def _lower_affine(
-        self, builder: Builder, parameters: Mapping[str, Expression], values: Expression
-    ) -> Expression:
-        if not self.affine:
-            return values
-        values = builder.named("n", values)
-        gain = _spread(parameters["scale"], self._groups(), values.shape)
-        shift = _spread(parameters["shift"], self._groups(), values.shape)
-        result = builder.product(gain, values) + shift.scaled(values.scale)
-        return result.with_scale(values.scale)
-
-
-def _spread(shared: Expression, groups: IntArray, shape: tuple[int, int]) -> Expression:
-    """Turn one expression per group into one per sample and unit."""
-    return shared.take(np.tile(groups, shape[0]), shape)
 
 
 class BatchNorm(_Norm):
@@ -191,6 +99,47 @@ class BatchNorm(_Norm):
 
     def __repr__(self) -> str:
         return f"BatchNorm(statistics={self.statistics!r})"
+
+    @property
+    def mean(self) -> Domain | ArrayLike | None:
+        """As given."""
+        return self.given[0]
+
+    @property
+    def deviation(self) -> Domain | ArrayLike | None:
+        """As given."""
+        return self.given[1]
+
+    def seen(self) -> dict[str, IntArray]:
+        """Mean and deviation of every group, where they are constants and known."""
+        if self.mu is None or self.sigma is None:
+            return {}
+        return {"mean": self.mu, "deviation": self.sigma}
+
+    def with_seen(self, values: Mapping[str, IntArray]) -> Self:
+        """The same statistics, checked."""
+        if self.variable or not values:
+            return super().with_seen(values)
+        chosen = copy.copy(self)
+        nothing = np.zeros(0, dtype=np.int64)
+        mean, deviation = values.get("mean", nothing), values.get("deviation", nothing)
+        powers = bool((deviation > 0).all() and not (deviation & (deviation - 1)).any())
+        if (
+            not powers
+            or not mean.size
+            or mean.shape != deviation.shape
+            or mean.ndim != 1
+            or len(values) != 2
+        ):
+            raise NetworkError(
+                "these are no statistics",
+                where="BatchNorm.with_seen",
+                rule="whole mean and deviation of every group, deviations powers of two",
+                received=", ".join(f"{name}={value}" for name, value in values.items()),
+                remedy="pass what seen() of such a module gives",
+            )
+        chosen.mu, chosen.sigma = mean, deviation
+        return chosen
 
     @property
     def variable(self) -> bool:
@@ -293,9 +242,9 @@ class BatchNorm(_Norm):
         if self.variable:
             assert isinstance(self.mean_domain, Domain)
             fine = self.mean_domain.denominator
-            means = _spread(parameters["mean"], self._groups(), inputs.shape)
+            means = spread(parameters["mean"], self._groups(), inputs.shape)
             centred = inputs.scaled(fine) + means.scaled(-inputs.scale)
-            sizes = _spread(parameters["deviation"], self._groups(), inputs.shape)
+            sizes = spread(parameters["deviation"], self._groups(), inputs.shape)
             normal = gadgets.quotient(builder, "n", centred, sizes, fine * inputs.scale)
         else:
             mu, factors, _ = self._constants()
@@ -337,131 +286,3 @@ class BatchNorm(_Norm):
             ),
             trials.on_points(cls(), trials.readout()),
         ]
-
-
-class LayerNorm(_Norm):
-    """``y = gamma n + beta`` with ``n = (s - mean) / deviation`` over the units of one sample.
-
-    In whole numbers: with ``U`` units, ``d = U s - sum s`` and ``V = U sum s^2 - (sum s)^2``, the
-    deviation is ``sigma = 1 + floor(sqrt V)`` in units of ``1/U`` (the 1 keeps it from 0, in place of the
-    usual epsilon), and ``n = floor(denominator d / sigma) / denominator``. ``sigma`` and ``n`` are
-    variables, ``(sigma - 1)^2 <= V < sigma^2`` and ``denominator d = n sigma + e`` with ``0 <= e <
-    sigma`` their constraints, in both formulations: the paper says only that layer normalisation goes "in
-    the same way" as its batch normalisation.
-
-    Spins per unit and sample: the bits of ``n`` and two slacks up to ``sigma - 1``; per sample ``sigma``
-    and two slacks up to ``2 sigma``.
-
-    Parameters
-    ----------
-    gain, shift
-        Domains of ``gamma`` and ``beta``, one of each for every unit or channel; by default 1..2 and -2..1.
-    denominator
-        Grid of the normalised values.
-    affine
-        Without it there is no ``gamma`` and no ``beta``.
-    """
-
-    def __init__(
-        self,
-        *,
-        gain: Domain | None = None,
-        shift: Domain | None = None,
-        denominator: int = 2,
-        affine: bool = True,
-    ) -> None:
-        super().__init__(gain, shift, affine)
-        self.denominator = check_count(denominator, "LayerNorm(denominator)", error=NetworkError)
-
-    def out_shape(self, incoming: Shape) -> Shape:
-        """The shape that comes in."""
-        return incoming
-
-    def scale(self, incoming: int) -> int:
-        """The grid of the normalised values."""
-        return self.denominator
-
-    def reach(self, incoming: float, scale: int) -> float:
-        """No normalised value is larger than the root of the number of units."""
-        gain, shift = self._largest()
-        units = math.prod(self.in_shape)
-        # On the way sums of squares occur, which must fit as well.
-        squares = 2 * units * units * incoming * incoming
-        normal = self.denominator * (math.sqrt(units) + 1)
-        return max(gain * normal + shift * self.denominator, 0 if squares < 2**61 else squares)
-
-    def forward(self, parameters: Mapping[str, IntArray], values: IntArray, scale: int) -> IntArray:
-        """Centred, divided by the deviation, rounded down to the grid."""
-        units = values.shape[-1]
-        total = values.sum(axis=-1, keepdims=True)
-        squares = units * (values * values).sum(axis=-1, keepdims=True) - total * total
-        centred = self.denominator * (units * values - total)
-        normal = centred // (1 + _root(squares))
-        return self._apply_affine(parameters, normal, self.denominator)
-
-    def to_onnx(
-        self, graph: Graph, parameters: Mapping[str, IntArray], values: Value, scale: int
-    ) -> Value:
-        """As ``forward``, with exact roots and exact rounding down."""
-        units, axes = math.prod(self.in_shape), list(range(1, 1 + len(self.in_shape)))
-        total = graph.total(values, axes, units, keep=True)
-        squares = graph.total(graph.multiply(values, values), axes, units, keep=True)
-        squares = graph.scaled(squares, units)
-        # Never negative: no larger than what it is taken from.
-        square = graph.multiply(total, total)
-        spread = graph.node("Sub", squares, square, largest=squares.largest)
-        sigma = graph.add(graph.root(spread), graph.constant(1))
-        centred = graph.subtract(graph.scaled(values, units), total)
-        # No value is further from the mean than sqrt(U) deviations.
-        limit = self.denominator * (math.isqrt(units) + 1)
-        normal = graph.floor_divide(graph.scaled(centred, self.denominator), sigma, limit)
-        return self._affine_onnx(graph, parameters, normal, self.denominator)
-
-    def lower_compact(
-        self, builder: Builder, parameters: Mapping[str, Expression], inputs: Expression
-    ) -> Expression:
-        """One deviation per sample, one quotient per unit."""
-        inputs = builder.named("h", inputs)
-        samples, units = inputs.shape
-        of_sample = np.arange(samples) * units
-        members = [inputs.take(of_sample + unit, (samples, 1)) for unit in range(units)]
-        total = reduce(lambda a, b: a + b, members)
-        squares = reduce(lambda a, b: a + b, [builder.product(m, m) for m in members])
-        spread = squares.scaled(units) + builder.product(total, total).scaled(-1)
-        largest = _largest_spread(inputs.lo.reshape(samples, -1), inputs.hi.reshape(samples, -1))
-        sigma = gadgets.root(builder, "sigma", spread.clipped(0, largest), MOST_DEVIATIONS)
-        sample = grid(samples, units)[:, 0]
-        centred = inputs.scaled(units) + total.take(sample, inputs.shape).scaled(-1)
-        sizes = sigma.take(sample, inputs.shape)
-        # No value is further from the mean than sqrt(U) deviations.
-        limit = self.denominator * (math.isqrt(units) + 1)
-        normal = gadgets.quotient(
-            builder, "n", centred.scaled(self.denominator), sizes, limit=limit
-        )
-        return self._lower_affine(builder, parameters, normal.with_scale(self.denominator))
-
-    @classmethod
-    def examples(cls) -> list[Example]:
-        """Two units, all small numbers, with and without scale and shift."""
-        context, data = Context("middle", 1, (2,)), grid(3, 3) - 1
-        whole = cls(denominator=1, gain=Int(1, 2), shift=Int(0, 1))
-        return [Example(cls(affine=False), context, data), Example(whole, context, data[1:5])]
-
-    @classmethod
-    def trials(cls) -> list[Trial]:
-        """Between two linear layers."""
-        return [trials.on_points(trials.hidden(), cls(affine=False), trials.readout())]
-
-
-def _root(values: IntArray) -> IntArray:
-    """Whole square roots, rounded down, exactly."""
-    root = np.sqrt(values.astype(np.float64)).astype(np.int64)
-    root -= root * root > values
-    return root + ((root + 1) * (root + 1) <= values)
-
-
-def _largest_spread(lo: IntArray, hi: IntArray) -> IntArray:
-    """Largest ``U sum s^2 - (sum s)^2`` for values in these ranges: half at each end, as far as it goes."""
-    units = lo.shape[1]
-    width = hi.max(axis=1) - lo.min(axis=1)
-    return (units // 2) * ((units + 1) // 2) * width * width
