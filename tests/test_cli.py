@@ -44,7 +44,16 @@ def run_main(monkeypatch, tmp_path):
 def test_help_lists_the_commands(flag):
     result = invoke(flag)
     assert result.exit_code == 0
-    for command in ("demo", "train", "predict", "estimate", "compile", "solve", "solvers", "reproduce"):
+    for command in (
+        "demo",
+        "train",
+        "predict",
+        "estimate",
+        "compile",
+        "solve",
+        "solvers",
+        "reproduce",
+    ):
         assert command in result.output
 
 
