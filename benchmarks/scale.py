@@ -44,6 +44,9 @@ from isinglearn import nn
 from isinglearn.baselines import tuned_straight_through
 from isinglearn.paper.mnist_files import read_idx
 
+# For small data: steps are few, so larger ones are tried as well.
+SMALL_RATES = (0.01, 0.03, 0.1, 0.3)
+
 Data = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
@@ -166,7 +169,15 @@ def two_moons(seeds: int = 10) -> list[dict[str, Any]]:
             how: dict[str, Any] = {"strategy": "direct", "solver": "annealer", "time_limit": 15}
             losses = [il.train(net, data.X, data.y, seed=seed, **how).loss for seed in range(tries)]
             seconds = (time.perf_counter() - start) / tries
-            ste = tuned_straight_through(net, data.X, np.ravel(data.y), loss="square")
+            ste = tuned_straight_through(
+                net,
+                data.X,
+                np.ravel(data.y),
+                loss="square",
+                learning_rates=SMALL_RATES,
+                epochs=(100, 300),
+                batch=max(10, samples // 5),
+            )
             outputs = il.Model(ste.network, ste.parameters).outputs(data.X)
             proved = proof is not None and proof.status.value == "OPTIMAL"
             optimum = float(proof.best.loss) if proof is not None and proved else None
@@ -205,7 +216,9 @@ def small_sets() -> list[dict[str, Any]]:
             X, test_X = (il.quantise(real[rows_], 5, **ends) for rows_ in (kept, left))
             net = network(X.shape[1], 32, int(y.max()) + 1)
             trained = il.train(net, X, y[kept], steps=300, validation=0.2, restarts=3)
-            ste = tuned_straight_through(net, X, y[kept], batch=32, epochs=(20, 60))
+            ste = tuned_straight_through(
+                net, X, y[kept], batch=32, epochs=(20, 60), learning_rates=SMALL_RATES
+            )
             peer = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000))
             scores["ours"].append(accuracy(trained, test_X, y[left]))
             scores["ste"].append(accuracy(il.Model(ste.network, ste.parameters), test_X, y[left]))

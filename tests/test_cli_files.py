@@ -147,6 +147,18 @@ def test_a_trained_model_predicts_from_its_file(flowers, tmp_path):
     assert again.read_bytes() == model.read_bytes()
 
 
+def test_training_writes_a_report(flowers, tmp_path):
+    page = tmp_path / "report.html"
+    done = invoke(
+        "train", flowers, "--target", "kind", "-o", tmp_path / "m.json", "--report", page, "--json"
+    )
+    assert json.loads(done.output)["train"]["report"] == str(page)
+    text = page.read_text()
+    assert text.startswith("<!DOCTYPE html>")
+    assert "setosa" in text
+    assert "data:image/png;base64" in text
+
+
 def test_numbers_are_regressed(tmp_path):
     path = tmp_path / "line.csv"
     path.write_text("a,b\n" + "".join(f"{i},{0.5 * i + 0.25}\n" for i in range(60)))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,6 +64,11 @@ def _widths(context: click.Context, option: click.Parameter, value: str) -> tupl
     type=click.Path(dir_okay=False, path_type=Path),
     help="Where to write the model.",
 )
+@click.option(
+    "--report",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write a report as one self-contained HTML page.",
+)
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 @as_json
 def train_command(
@@ -76,6 +83,7 @@ def train_command(
     seed: int,
     test: float,
     output: Path,
+    report: Path | None,
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -102,6 +110,27 @@ def train_command(
     with watching("training"):
         estimator.fit(table.X[kept], table.y[kept])
     estimator.model_.save(output)
+    if report is not None:
+        from isinglearn.report.html import write_report
+        from isinglearn.report.record import record_of_training
+
+        test_data = (table.X[held], table.y[held]) if len(held) else (None, None)
+        page = record_of_training(
+            estimator.trained_,
+            table.X[kept],
+            table.y[kept],
+            X_test=test_data[0],
+            y_test=test_data[1],
+            model=estimator.model_,
+            feature_names=list(table.features),
+            verdict=estimator.verdict_,
+            gap=estimator.optimality_gap_,
+            solver=solver,
+            seed=seed,
+            title=f"{data.name}, target {target}",
+            command=shlex.join(["isinglearn", *sys.argv[1:]]),
+        )
+        write_report(page, report)
     record = {
         "task": "regression" if regress else "classification",
         "rows": len(kept),
@@ -115,6 +144,7 @@ def train_command(
         "qubos": int(estimator.n_qubos_),
         "verdict": str(estimator.verdict_),
         "model": str(output),
+        "report": None if report is None else str(report),
     }
     if as_json:
         print_json({"train": record})

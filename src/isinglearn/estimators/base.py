@@ -127,6 +127,7 @@ class _IsingEstimator(BaseEstimator):  # type: ignore[misc]
         data = Data(rows, labels, sums, kind, label_scale)
         self._fit = fit(network, data, settings, start, self._on_event())
         trained = self._fit.trained
+        self.trained_ = trained
         self.model_ = Model(trained.network, trained.parameters, quantiser=quantiser, **faces)
         self.loss_ = trained.loss
         self.loss_curve_ = trained.loss_curve.tolist()

@@ -73,6 +73,8 @@ class IsingClassifier(ClassifierMixin, _IsingEstimator):  # type: ignore[misc]
         As everywhere.
     model_
         The network with its quantiser and classes; ``model_.save(path)`` writes it.
+    trained_
+        What training returned: curves, counts, strategy.
     loss_, loss_curve_, n_iter_
         Training loss, that seen by each step, and their number.
     n_spins_, n_qubos_

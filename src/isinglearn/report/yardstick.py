@@ -1,0 +1,202 @@
+"""How good a result is: beside a gradient baseline on the same network, and beside what is proved."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from isinglearn.baselines import Baseline, straight_through
+from isinglearn.errors import IsingLearnError
+from isinglearn.lowering.pipeline import INFEASIBLE, Problem
+from isinglearn.model import Model
+from isinglearn.nn import Hinge
+from isinglearn.report.measures import Judge, number
+from isinglearn.solvers.run import Run, solve
+
+# Enough steps for small data to settle, few enough for large data not to keep a report waiting.
+_STEPS, _BATCH = 1000, 100
+# A wide range, and batches well below all data: on small data both decide how far a gradient gets.
+_RATES, _SEEDS, _BATCHES = (0.02, 0.1, 0.3), (0, 1, 2), 5
+# Samples beyond which a baseline is a study of its own.
+_MOST_SAMPLES = 20_000
+# Losses no further apart than this are called equal: a gradient's are floats.
+_EQUAL = 1e-9
+# A gap worth telling even where it is to the trivial bound.
+_SMALL = 1e-3
+
+
+def _baselines(network: Any, X: ArrayLike, y: ArrayLike, loss: str) -> list[Baseline]:
+    count = len(np.asarray(X))
+    batch = max(1, min(_BATCH, count // _BATCHES))
+    epochs = max(1, -(-_STEPS // -(-count // batch)))
+    return [
+        straight_through(
+            network, X, y, loss=loss, epochs=epochs, learning_rate=rate, batch=batch, seed=seed
+        )
+        for rate in _RATES
+        for seed in _SEEDS
+    ]
+
+
+def _described(best: Baseline, loss: float | None) -> dict[str, Any]:
+    return {
+        "name": "straight-through gradient (STE)",
+        "loss": number(loss),
+        "runs": len(_RATES) * len(_SEEDS),
+        "epochs": best.epochs,
+        "learning_rate": best.learning_rate,
+        "seed": best.seed,
+    }
+
+
+def baseline_of_problem(problem: Problem) -> tuple[dict[str, Any], Model] | str:
+    """Turn a problem into the best of several STE trainings by its own loss, or why there is none."""
+    data = problem.data
+    if int(data.weights.sum()) > _MOST_SAMPLES:
+        return f"none; more than {_MOST_SAMPLES} samples, weights counted"
+    # The trainer takes no weights; repeated samples are the same.
+    X, y = (np.repeat(part, data.weights, axis=0) for part in (data.X, data.y))
+    loss = "hinge" if isinstance(problem.loss, Hinge) else "square"
+    try:
+        runs = _baselines(problem.network, X, y / data.label_scale, loss)
+        scores = problem.scores([problem.vector(one.parameters) for one in runs])
+    except IsingLearnError as error:
+        return f"none; {error.what}"
+    at = int(scores.argmin())
+    if scores[at] == INFEASIBLE:
+        # Such a network is no rival: what is proved holds inside the box only.
+        return "none; the form's box confines predictions, and all that it found leave it"
+    loss_found = float(Fraction(int(scores[at]), problem.qcbo.scale))
+    return _described(runs[at], loss_found), Model(problem.network, runs[at].parameters)
+
+
+def baseline_of_training(
+    model: Model, judge: Judge, X: ArrayLike, y: ArrayLike, loss: str, *, same_loss: bool
+) -> tuple[dict[str, Any], Model] | str:
+    """Turn a model and its training data into the best of several STE trainings, or why there is none.
+
+    ``same_loss`` says whether the model minimised what the trainer calls by that name.
+    """
+    if len(np.asarray(X)) > _MOST_SAMPLES:
+        return f"none; more than {_MOST_SAMPLES} samples"
+    inputs = np.asarray(X) if model.quantiser is None else model.quantiser(X)
+    truth, outputs = judge.truth(y), model.network.out_features
+    if judge.rule == "numbers":
+        labels = truth
+        if model.target_range is not None:
+            low, high = model.target_range
+            labels = 2 * (truth - low) / ((high - low) or 1) - 1
+    elif judge.rule == "signs":
+        labels = np.asarray(y)
+    elif outputs == 1:
+        labels = 2 * truth - 1
+    elif loss == "cross_entropy":
+        labels = truth
+    else:
+        labels = np.where(truth[:, None] == np.arange(outputs), 1, -1)
+    try:
+        runs = _baselines(model.network, inputs, labels, loss)
+        best = min(runs, key=lambda one: one.validation_loss)
+        twin = replace(Model(model.network, best.parameters), **_faces(model))
+    except IsingLearnError as error:
+        return f"none; {error.what}"
+    return _described(best, best.validation_loss if same_loss else None), twin
+
+
+def _faces(model: Model) -> dict[str, Any]:
+    return {name: getattr(model, name) for name in ("quantiser", "classes", "target_range")}
+
+
+def proved(run: Run, seconds: float) -> tuple[float | None, str]:
+    """Turn a run into the largest lower bound that is known, and who proved it.
+
+    With ``seconds`` an exact solver tries for so long to raise it.
+    """
+    bound, by = run.bound, run.solver
+    if bound is not None and bound <= run.problem.loss.lower_bound:
+        by = "no loss is below 0"
+    if seconds and run.gap:
+        try:
+            other = solve(
+                run.problem, "cpsat", time_limit=seconds, start=run.best.parameters, seed=run.seed
+            )
+        except IsingLearnError:
+            # A problem that the exact solver refuses is one of which nothing more is known.
+            return number(bound), by
+        if other.bound is not None and (bound is None or other.bound > bound):
+            bound, by = other.bound, other.solver
+    return number(bound), by
+
+
+def in_words(loss: float, loss_of_baseline: float | None, bound: float | None) -> str:
+    """Turn a loss and what it is measured by into sentences."""
+    words = []
+    if bound is not None and loss <= bound:
+        words.append("This is the best that any network of this shape can do on the training data.")
+    elif bound is not None and (bound > 0 or loss - bound <= _SMALL):
+        words.append(
+            f"No network of this shape has a loss below {bound:.6g}, "
+            f"so at most {loss - bound:.6g} could still be gained."
+        )
+    else:
+        words.append("How far it is from the best network of this shape is not known.")
+    if loss_of_baseline is not None:
+        if abs(loss - loss_of_baseline) <= _EQUAL:
+            words.append("Gradient training (STE) of the same network reaches the same loss.")
+        elif loss < loss_of_baseline:
+            words.append(
+                f"Gradient training (STE) of the same network ends at {loss_of_baseline:.6g}, "
+                "a larger loss."
+            )
+        else:
+            words.append(
+                f"Gradient training (STE) of the same network ends at {loss_of_baseline:.6g}, "
+                "a smaller loss."
+            )
+    return " ".join(words)
+
+
+def _on_test_data(own: dict[str, Any], other: dict[str, Any]) -> str:
+    """Turn two results into a sentence: less training loss need not mean better predictions."""
+    score = "accuracy" if "accuracy" in own else "r2"
+    mine, its = own[score], other[score]
+    if mine is None or its is None:
+        return ""
+    if mine == its:
+        return " On the test data both predict equally well."
+    better = "this network" if mine > its else "the one trained by gradient"
+    return f" On the test data {better} predicts better."
+
+
+def compared(
+    own: Model,
+    other: tuple[dict[str, Any], Model] | str,
+    judge: Judge,
+    train: tuple[ArrayLike, ArrayLike],
+    test: tuple[ArrayLike, ArrayLike] | None,
+    loss: float,
+    bound: float | None,
+    by: str,
+) -> dict[str, Any]:
+    """Turn a baseline, or why there is none, and a bound into what a result is measured by."""
+    baseline, note = (None, other) if isinstance(other, str) else (other[0], "")
+    if baseline is not None and not isinstance(other, str):
+        baseline["train"] = judge.result(other[1], *train)
+        baseline["test"] = None if test is None else judge.result(other[1], *test)
+    optimal = bound is not None and loss <= bound
+    words = in_words(loss, baseline["loss"] if baseline else None, bound)
+    if baseline is not None and baseline["test"] is not None and test is not None:
+        words += _on_test_data(judge.result(own, *test), baseline["test"])
+    return {
+        "baseline": baseline,
+        "baseline_note": note,
+        "bound": number(bound),
+        "bound_by": by if bound is not None else "",
+        "optimal": optimal,
+        "gap": None if bound is None else number(max(loss - bound, 0.0)),
+        "words": words,
+    }
