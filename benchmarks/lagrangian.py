@@ -35,8 +35,8 @@ from isinglearn.paper.instances import MNIST, TASKS, Instance, two_moons
 from isinglearn.problem.encodings import IntArray
 from isinglearn.problem.forms import QUBO
 from isinglearn.training.lagrangian import Lagrangian
+from isinglearn.training.lagrangian.relaxation import Prices, coefficient_range
 from isinglearn.training.machine import Machine
-from isinglearn.training.relaxation import Prices, coefficient_range
 from isinglearn.training.strategy import Task
 
 STEPS, READS, SWEEPS, SEEDS = 30, 20, 1000, 5

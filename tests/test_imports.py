@@ -23,8 +23,6 @@ ORDER = (
     "conformance",
     "decode",
     "verify",
-    "quantiser",
-    "model_files",
     "model",
     "exports",
     "solvers",

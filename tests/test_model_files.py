@@ -12,9 +12,9 @@ import isinglearn as il
 from isinglearn import nn
 from isinglearn.errors import DataError, NetworkError
 from isinglearn.model import load
-from isinglearn.model_files import VERSION, described
+from isinglearn.model.files import VERSION, described
+from isinglearn.model.quantiser import Quantiser
 from isinglearn.nn.records import built, plain
-from isinglearn.quantiser import Quantiser
 
 TRIALS = [
     pytest.param(trial, id=f"{name}-{number}")

@@ -12,8 +12,8 @@ import isinglearn as il
 from isinglearn import nn
 from isinglearn.errors import DataError
 from isinglearn.model import Model
+from isinglearn.model.quantiser import Quantiser
 from isinglearn.problem.forms import QUBO
-from isinglearn.quantiser import Quantiser
 from isinglearn.report.coefficients import MOST_CELLS, coefficients_record
 from isinglearn.report.pictures import PICTURES
 from isinglearn.report.progress import MOST_POINTS

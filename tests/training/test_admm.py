@@ -12,7 +12,7 @@ from isinglearn import nn
 from isinglearn.errors import DataError, NetworkError, OptionError, ProblemRefused
 from isinglearn.paper.instances import MNIST, TASKS, two_moons
 from isinglearn.training.admm import Admm
-from isinglearn.training.consensus import FINE
+from isinglearn.training.admm.consensus import FINE
 from isinglearn.training.strategy import STRATEGIES, Task
 
 SHORT = Admm.Options(steps=5, samples=2, reads=4, sweeps=50, patience=3)
@@ -94,7 +94,7 @@ def test_spins_do_not_grow_with_the_samples_and_qubos_are_compiled_once(monkeypa
         training = begun(two_moons(count), Admm.Options(steps=2, groups=4, reads=2, sweeps=10))
         assert len(training.groups) == -(-count // 4)
         with monkeypatch.context() as patched:
-            patched.setattr("isinglearn.training.consensus.to_qubo", None)
+            patched.setattr("isinglearn.training.admm.consensus.to_qubo", None)
             finished(training)
         sizes.append(training.counts["spins"])
         assert training.counts["qubos"] <= 8

@@ -9,7 +9,9 @@ import pytest
 from isinglearn import nn
 from isinglearn.errors import SolverError
 from isinglearn.solvers.annealer.sampler import AnnealingSampler
-from isinglearn.training.blocks import (
+from isinglearn.training.chain import Chain
+from isinglearn.training.decomposed.block_solvers import block_solver
+from isinglearn.training.decomposed.blocks import (
     Model,
     block_matrix,
     moves,
@@ -17,8 +19,7 @@ from isinglearn.training.blocks import (
     promising,
     solve_units,
 )
-from isinglearn.training.chain import Chain
-from isinglearn.training.quadratic import DenseAnnealer, Plain, Sampled, minimise
+from isinglearn.training.decomposed.quadratic import DenseAnnealer, Plain, minimise
 
 RANDOM = np.random.default_rng(1)
 
@@ -125,7 +126,7 @@ def test_the_most_promising_moves_are_kept():
     [
         DenseAnnealer(sweeps=100, reads=10, hot=3.0),
         Plain(brute),
-        Sampled(AnnealingSampler(), num_reads=10, num_sweeps=50),
+        block_solver(AnnealingSampler()),
     ],
     ids=["kernel", "function", "sampler"],
 )

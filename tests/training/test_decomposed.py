@@ -9,9 +9,10 @@ from joblib import Parallel
 from isinglearn import nn
 from isinglearn.errors import DataError, NetworkError, OptionError, SolverError
 from isinglearn.solvers.annealer.sampler import AnnealingSampler
-from isinglearn.training.decomposed import Decomposed
-from isinglearn.training.options import Options
-from isinglearn.training.quadratic import Plain, Sampled
+from isinglearn.training.decomposed.block_solvers import block_solver
+from isinglearn.training.decomposed.engine import Decomposed
+from isinglearn.training.decomposed.options import Options
+from isinglearn.training.decomposed.quadratic import Plain
 
 RANDOM = np.random.default_rng(7)
 X = RANDOM.integers(-8, 9, (1500, 4))
@@ -150,7 +151,7 @@ def test_any_function_may_solve_the_blocks_and_spins_do_not_grow_with_data():
 
 
 def test_any_sampler_may_solve_the_blocks():
-    solver = Sampled(AnnealingSampler(), num_reads=2, num_sweeps=10)
+    solver = block_solver(AnnealingSampler())
     options = Options(steps=2, batch=300)
     training = Decomposed(network(4), X, CLASSES, options=options, solver=solver)
     before = training.step()

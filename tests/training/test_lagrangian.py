@@ -13,7 +13,7 @@ from isinglearn import nn
 from isinglearn.errors import DataError, OptionError, ProblemRefused, SolverError
 from isinglearn.paper.instances import MNIST, TASKS, Instance
 from isinglearn.training.lagrangian import Lagrangian
-from isinglearn.training.relaxation import Prices, Relaxation, coefficient_range
+from isinglearn.training.lagrangian.relaxation import Prices, Relaxation, coefficient_range
 from isinglearn.training.strategy import STRATEGIES, Task
 
 
@@ -98,7 +98,7 @@ def test_on_networks_the_energy_is_the_loss_whatever_the_prices(problem):
 
 def test_the_structure_is_compiled_once(monkeypatch):
     training = begun(TASKS[1], steps=6, sweeps=100, first_rho=0.25, largest_rho=2.0)
-    monkeypatch.setattr("isinglearn.training.lagrangian.compiled", None)
+    monkeypatch.setattr("isinglearn.training.lagrangian.compiled_whole", None)
     monkeypatch.setattr("isinglearn.lowering.to_qubo.to_qubo", None)
     monkeypatch.setattr("isinglearn.lowering.pipeline.to_hubo", None)
     relaxation, compiled = training.relaxation, training.problem.qubo

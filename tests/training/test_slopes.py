@@ -9,9 +9,9 @@ from isinglearn import nn
 from isinglearn.errors import NetworkError, OverflowRefused
 from isinglearn.training.batches import SHARD, Batches, Source
 from isinglearn.training.chain import Chain
+from isinglearn.training.decomposed.memory import blank_memories, random_parameters
+from isinglearn.training.decomposed.slopes import Pass, Slopes, shard_losses, shard_slopes
 from isinglearn.training.losses import loss_named
-from isinglearn.training.memory import blank_memories, random_parameters
-from isinglearn.training.slopes import Pass, Slopes, shard_losses, shard_slopes
 
 RANDOM = np.random.default_rng(2)
 X = RANDOM.integers(-20, 20, (60, 5))

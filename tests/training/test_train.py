@@ -21,8 +21,9 @@ from isinglearn.errors import (
     ProblemRefused,
     SolverError,
 )
+from isinglearn.problem.plain import qubo_of_matrix
 from isinglearn.training import STRATEGIES
-from isinglearn.training.block_solvers import as_qubo, block_solver
+from isinglearn.training.decomposed.block_solvers import block_solver
 
 XOR = [[-1, -1], [-1, 1], [1, -1], [1, 1]], [-1, 1, 1, -1]
 
@@ -270,11 +271,10 @@ def test_a_matrix_as_a_qubo_has_its_energies():
     rng = np.random.default_rng(0)
     matrix = rng.normal(size=(6, 6))
     matrix = matrix + matrix.T
-    qubo = as_qubo(matrix)
+    qubo, unit = qubo_of_matrix(matrix)
     bits = rng.integers(0, 2, (20, 6))
     exact = np.einsum("ri,ij,rj->r", bits, matrix, bits)
-    step = np.abs(matrix).max() / 2**20
-    assert np.allclose(qubo.energy(bits) * step, exact, atol=36 * step)
+    assert np.allclose(qubo.energy(bits) * unit, exact, atol=36 * unit)
     assert block_solver("treewidth")(matrix, 0).shape == (6,)
 
 
@@ -290,7 +290,7 @@ BAD = {
     "patience alone": ({"patience": 3}, OptionError, "validation=0.1"),
     "jobs": ({"jobs": -7}, OptionError, "jobs"),
     "solver": ({"strategy": "decomposed", "solver": "cpsat"}, OptionError, "takes no QUBO"),
-    "solver object": ({"strategy": "decomposed", "solver": 3}, OptionError, "no solver"),
+    "solver object": ({"strategy": "decomposed", "solver": 3}, SolverError, "no solver"),
     "too small a machine": (
         {"strategy": "direct", "max_spins": 3},
         ProblemRefused,

@@ -16,8 +16,8 @@ from isinglearn.estimators.fitting import Data, Fit, Settings, fit
 from isinglearn.estimators.networks import network_of
 from isinglearn.estimators.weights import check_weights, merged
 from isinglearn.model import Model
+from isinglearn.model.quantiser import Quantiser
 from isinglearn.problem.encodings import IntArray
-from isinglearn.quantiser import Quantiser
 from isinglearn.training import TrainingEvent
 from isinglearn.training.labels import Kind
 

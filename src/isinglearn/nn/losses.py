@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 LOSSES: dict[str, type[Loss]] = {}
 
 
-class Loss:
+class Loss(ABC):
     """A sum over samples and outputs, as an integer over ``scale``; registered by its name.
 
     ``lower_bound`` is what no network goes below.
@@ -36,24 +37,24 @@ class Loss:
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
 
-    def check_labels(self, data: Dataset) -> None:
+    def check_labels(self, data: Dataset) -> None:  # noqa: B027 - most losses take any
         """Raise if the labels are none for this loss."""
 
+    @abstractmethod
     def scale(self, data: Dataset, output_scale: int) -> int:
         """What the integer loss is divided by."""
-        raise NotImplementedError
 
+    @abstractmethod
     def check_reach(self, data: Dataset, reach: float, output_scale: int) -> None:
         """Raise if the integer loss of outputs of this magnitude could leave 64 bits."""
-        raise NotImplementedError
 
+    @abstractmethod
     def exact(self, prediction: Fraction, label: Fraction) -> Fraction:
         """Turn one prediction and its label into its part of the loss, by the definition."""
-        raise NotImplementedError
 
+    @abstractmethod
     def each(self, data: Dataset, outputs: IntArray, output_scale: int) -> IntArray:
         """Turn output numerators (..., samples, outputs) into unweighted integer losses, the same shape."""
-        raise NotImplementedError
 
     def evaluate(self, data: Dataset, outputs: IntArray, output_scale: int) -> IntArray:
         """Turn output numerators (..., samples, outputs) into integer losses (...)."""
@@ -68,12 +69,12 @@ class Loss:
         ends = (self.each(data, lo, output_scale), self.each(data, hi, output_scale))
         return np.maximum(*ends).sum(axis=1) * data.weights
 
+    @abstractmethod
     def lower(self, builder: Builder, outputs: Expression, data: Dataset, samples: IntArray) -> int:
         """Add the loss to the objective; return its scale.
 
         ``outputs`` has a row for every row of the data, ``samples`` the sample numbers of these rows.
         """
-        raise NotImplementedError
 
     @classmethod
     def in_paper(cls) -> bool:

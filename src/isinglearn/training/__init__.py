@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from isinglearn.training.admm import Admm as Admm
-from isinglearn.training.decomposition import Decomposition as Decomposition
+from isinglearn.training.decomposed import Decomposition as Decomposition
 from isinglearn.training.direct import Direct as Direct
 from isinglearn.training.lagrangian import Lagrangian as Lagrangian
 from isinglearn.training.loop import Trained as Trained

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from isinglearn.errors import OptionError, check_choice
+from isinglearn.errors import OptionError, ProblemRefused, check_choice
 from isinglearn.lowering.pipeline import Problem, compile
-from isinglearn.nn import Loss, Sequential
-from isinglearn.training.direct import LOSSES
+from isinglearn.nn import MSE, Hinge, Loss, Sequential
 from isinglearn.training.strategy import Task
 
+# Losses that a QUBO can express, by the names that all trainers use.
+LOSSES: dict[str, type[Loss]] = {"square": MSE, "hinge": Hinge}
 # No option is as large as this.
 _MOST = 1e9
 
@@ -25,6 +26,30 @@ def compiled(net: Sequential, loss: str, X: ArrayLike, y: ArrayLike, **options: 
 def loss_of(name: str) -> Loss:
     """Turn a loss's name into what is compiled."""
     return LOSSES[check_choice(name, LOSSES, "loss")]()
+
+
+def compiled_whole(task: Task, **options: Any) -> Problem:
+    """Turn all samples of a task into one problem, refused if its QUBO is larger than allowed."""
+    problem = compiled(
+        task.network, task.loss, all_rows(task), task.y, sample_weight=task.weights, **options
+    )
+    if task.max_spins is not None:
+        # Order reduction only adds spins: the cheaper count first.
+        for form in ("hubo", "qubo"):
+            check_spins(getattr(problem, form).num_variables, task.max_spins)
+    return problem
+
+
+def check_spins(spins: int, most: int) -> None:
+    """Raise if a QUBO is larger than allowed."""
+    if spins > most:
+        raise ProblemRefused(
+            "the problem does not fit the machine",
+            where="max_spins",
+            rule=f"at most {most} spins",
+            received=f"{spins} spins",
+            remedy="use strategy='decomposed' or 'admm', fewer samples, or a larger max_spins",
+        )
 
 
 def all_rows(task: Task) -> NDArray[Any]:

@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from isinglearn.errors import ProblemRefused, SolverError
-from isinglearn.lowering.pipeline import Problem
-from isinglearn.lowering.pipeline import compile as compile_problem
-from isinglearn.nn import MSE, Hinge, Parameters, Sequential
+from isinglearn.errors import SolverError
+from isinglearn.nn import Parameters, Sequential
 from isinglearn.solvers.auto import choose
 from isinglearn.solvers.run import Run, solve
 from isinglearn.solvers.session import LONGEST
+from isinglearn.training.compiling import LOSSES, compiled_whole
 from isinglearn.training.strategy import (
     Progress,
     Strategy,
@@ -23,14 +22,13 @@ from isinglearn.training.strategy import (
 
 # Constraints beyond which a search with proof seldom ends, and finds worse networks than annealing.
 MOST_ROWS = 300
-LOSSES = {"square": MSE, "hinge": Hinge}
 
 
 class Direct(Strategy):
     """Compile once, solve once: exact where the solver is."""
 
     name = "direct"
-    losses: ClassVar[tuple[str, ...]] = ("square", "hinge")
+    losses: ClassVar[tuple[str, ...]] = tuple(LOSSES)
 
     @dataclass(frozen=True)
     class Options:
@@ -49,7 +47,9 @@ class Direct(Strategy):
 
     def __init__(self, task: Task, options: Options) -> None:
         super().__init__(task, options)
-        self.problem = problem_of(task, options)
+        self.problem = compiled_whole(
+            task, formulation=options.formulation, label_scale=options.label_scale
+        )
         self.run: Run | None = None
         self._found: Parameters | None = None
 
@@ -112,25 +112,3 @@ class Direct(Strategy):
         """Take the network found, if there is one."""
         if self.counts["step"]:
             self._found = loaded_parameters(state, self.network, "found")
-
-
-def problem_of(task: Task, options: Any) -> Problem:
-    """Turn a task into one compiled problem, refused before anything large is built."""
-    problem = compile_problem(
-        task.network,
-        task.X,
-        task.y,
-        LOSSES[task.loss](),
-        options.formulation,
-        sample_weight=task.weights,
-        label_scale=options.label_scale,
-    )
-    if task.max_spins is not None and problem.hubo.num_variables > task.max_spins:
-        raise ProblemRefused(
-            "the problem does not fit the machine",
-            where="max_spins",
-            rule=f"at most {task.max_spins} spins",
-            received=f"{problem.hubo.num_variables} spins before order reduction",
-            remedy="use strategy='decomposed', fewer samples, or a larger max_spins",
-        )
-    return problem

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +13,7 @@ from isinglearn.errors import DataError, check_choice
 Floats = NDArray[Any]
 
 
-class Loss:
+class Loss(ABC):
     """A loss of outputs ``z``, which are output numerators times a positive scale.
 
     Attributes
@@ -27,21 +28,21 @@ class Loss:
     name: ClassVar[str]
     scaled: ClassVar[bool] = True
 
+    @abstractmethod
     def targets(self, y: ArrayLike, outputs: int) -> NDArray[Any]:
         """Turn labels into what the other methods take, or raise."""
-        raise NotImplementedError
 
+    @abstractmethod
     def values(self, z: Floats, t: Floats) -> Floats:
         """Loss of every sample."""
-        raise NotImplementedError
 
+    @abstractmethod
     def slopes(self, z: Floats, t: Floats) -> Floats:
         """Derivative of every sample's loss by its outputs."""
-        raise NotImplementedError
 
+    @abstractmethod
     def curvature(self, z: Floats, t: Floats) -> Floats:
         """Diagonal of the second derivative by the outputs (for the square: the whole of it)."""
-        raise NotImplementedError
 
     def through(self, z: Floats, t: Floats, directions: Floats) -> Floats:
         """``v' F v`` of every sample for every row ``v`` of directions (count, outputs)."""
@@ -51,9 +52,9 @@ class Loss:
         """``z' F z`` of every sample: the curvature by the logarithm of the outputs' scale."""
         return (self.curvature(z, t) * z * z).sum(axis=1)
 
+    @abstractmethod
     def correct(self, z: Floats, t: Floats) -> NDArray[np.bool_]:
         """Whether every sample is predicted right."""
-        raise NotImplementedError
 
 
 class CrossEntropy(Loss):

@@ -26,7 +26,13 @@ class Machine:
     options: Any
 
     @classmethod
-    def of(cls, solver: Any, reads: int, sweeps: int, threads: int | None = None) -> Machine:
+    def of(
+        cls,
+        solver: Any,
+        reads: int | None = None,
+        sweeps: int | None = None,
+        threads: int | None = None,
+    ) -> Machine:
         """Turn what a user gives as ``solver`` into a machine.
 
         Parameters
@@ -52,8 +58,9 @@ class Machine:
         given: dict[str, Any] = {}
         if chosen.name == "annealer":
             # Its compound moves would not look at the penalties, which are the point here.
-            given = {"num_reads": reads, "num_sweeps": sweeps, "moves": "single"}
-            given |= {"threads": threads}
+            asked = {"num_reads": reads, "num_sweeps": sweeps, "threads": threads}
+            given = {name: value for name, value in asked.items() if value is not None}
+            given["moves"] = "single"
         return cls(chosen, chosen.read_options(given))
 
     @staticmethod

@@ -7,6 +7,7 @@ checkpoints, and nothing of QUBOs. A strategy is added in one file: subclassing 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -82,7 +83,7 @@ class Progress:
     message: str = ""
 
 
-class Strategy:
+class Strategy(ABC):
     """One way of training, under way: call ``step`` until ``done``.
 
     Subclasses set ``name``, ``losses`` and, if they have any, ``Options``; ``counts`` has at least
@@ -107,23 +108,23 @@ class Strategy:
         self.counts = {"step": 0, "qubos": 0, "spins": 0}
 
     @property
+    @abstractmethod
     def network(self) -> Sequential:
         """The network with every domain chosen."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def parameters(self) -> Parameters:
         """The parameters to keep, were it to end now."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def done(self) -> bool:
         """Whether there is nothing left to do."""
-        raise NotImplementedError
 
+    @abstractmethod
     def step(self) -> Progress:
         """Build, solve, decode, accept or reject, once."""
-        raise NotImplementedError
 
     def evaluate(
         self, X: ArrayLike, y: ArrayLike, parameters: Parameters | None = None
@@ -158,13 +159,13 @@ class Strategy:
         self.counts = {name: int(state[f"counts.{name}"]) for name in self.counts}
         self.take_own_state(state)
 
+    @abstractmethod
     def own_state(self) -> dict[str, Any]:
         """What a subclass changes in a step besides ``counts``."""
-        raise NotImplementedError
 
+    @abstractmethod
     def take_own_state(self, state: Mapping[str, Any]) -> None:
         """Take up what ``own_state`` gave."""
-        raise NotImplementedError
 
 
 def saved_parameters(parameters: Parameters, under: str) -> dict[str, Any]:

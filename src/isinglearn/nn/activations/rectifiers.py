@@ -59,6 +59,16 @@ class _Rectifier(Module):
     def _example(cls, module: Module, scale: int = 1) -> Example:
         return Example(module, Context("middle", 1, (1,)), np.arange(-3, 4)[:, None], scale)
 
+    @classmethod
+    def examples(cls) -> list[Example]:
+        """All integers of a small range."""
+        return [cls._example(cls())]
+
+    @classmethod
+    def trials(cls) -> list[Trial]:
+        """Between two linear layers."""
+        return [trials.on_points(trials.hidden(), cls(), trials.readout())]
+
 
 class ReLU(_Rectifier):
     """``a = max(s, 0)``.
@@ -91,16 +101,6 @@ class ReLU(_Rectifier):
         builder.zero("relu", r + s + a.scaled(-2))
         return a
 
-    @classmethod
-    def examples(cls) -> list[Example]:
-        """All integers of a small range."""
-        return [cls._example(cls())]
-
-    @classmethod
-    def trials(cls) -> list[Trial]:
-        """Between two linear layers."""
-        return [trials.on_points(trials.hidden(), cls(), trials.readout())]
-
 
 class Abs(_Rectifier):
     """``a = |s|``.
@@ -130,16 +130,6 @@ class Abs(_Rectifier):
     ) -> Expression:
         """The magnitude is the activation."""
         return self._paper_parts(builder, inputs)[1]
-
-    @classmethod
-    def examples(cls) -> list[Example]:
-        """All integers of a small range."""
-        return [cls._example(cls())]
-
-    @classmethod
-    def trials(cls) -> list[Trial]:
-        """Between two linear layers."""
-        return [trials.on_points(trials.hidden(), cls(), trials.readout())]
 
 
 class LeakyReLU(_Rectifier):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 SMALL_PRODUCT = 1 << 16
 
 
-class _Affine(Module):
+class _Affine(Module, ABC):
     """``s = W a + b``, each unit a sum over some of the inputs; unset domains follow the paper.
 
     A subclass says which weight meets which input (``connections``) and computes the sums its own way in
@@ -42,21 +43,21 @@ class _Affine(Module):
         self.weight, self.bias, self.use_bias = weight, bias, use_bias
 
     @property
+    @abstractmethod
     def weight_shape(self) -> Shape:
         """Shape of the weights; its first axis is that of the biases."""
-        raise NotImplementedError
 
+    @abstractmethod
     def connections(self) -> tuple[IntArray, IntArray, IntArray]:
         """Triples (unit, entry of the flat weights, input) that make up the sums of one sample."""
-        raise NotImplementedError
 
+    @abstractmethod
     def bias_entries(self) -> IntArray:
         """Entry of the biases for each unit."""
-        raise NotImplementedError
 
+    @abstractmethod
     def weighted(self, weight: IntArray, values: IntArray) -> IntArray:
         """``W a`` in numerators, shape (..., samples, units)."""
-        raise NotImplementedError
 
     @property
     def fan_in(self) -> int:

@@ -13,7 +13,7 @@ from isinglearn.errors import NetworkError, check_count
 from isinglearn.nn import gadgets, trials
 from isinglearn.nn.domains import Domain, Int
 from isinglearn.nn.layers.norm import MOST_DEVIATIONS, _Norm
-from isinglearn.nn.module import Context, Example, Shape, Trial
+from isinglearn.nn.module import Context, Example, Trial
 from isinglearn.problem.encodings import IntArray
 from isinglearn.problem.variables import grid
 
@@ -56,10 +56,6 @@ class LayerNorm(_Norm):
     ) -> None:
         super().__init__(gain, shift, affine)
         self.denominator = check_count(denominator, "LayerNorm(denominator)", error=NetworkError)
-
-    def out_shape(self, incoming: Shape) -> Shape:
-        """The shape that comes in."""
-        return incoming
 
     def scale(self, incoming: int) -> int:
         """The grid of the normalised values."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -100,29 +99,6 @@ class Plain:
     def __call__(self, matrix: Matrix, seed: int) -> ArrayLike:
         """Turn a matrix into bits."""
         return self.function(matrix)
-
-
-class Sampled:
-    """A dimod sampler as a solver of blocks; ``options`` go to every call of ``sample``.
-
-    A sampler that knows ``seed`` as a parameter gets the block's.
-    """
-
-    def __init__(self, sampler: Any, **options: Any) -> None:
-        self.sampler, self.options = sampler, options
-
-    def __call__(self, matrix: Matrix, seed: int) -> IntArray:
-        """Turn a matrix into the bits of the best sample."""
-        import dimod
-
-        given = dict(self.options)
-        if "seed" in self.sampler.parameters:
-            given.setdefault("seed", seed)
-        samples = self.sampler.sample(dimod.BinaryQuadraticModel(matrix, "BINARY"), **given)
-        if not len(samples):
-            raise _unusable("no sample")
-        found = samples.first.sample
-        return np.array([found[i] for i in range(len(matrix))], dtype=np.int64)
 
 
 def minimise(matrix: Matrix, solve: BlockSolver, seed: int) -> IntArray:

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 
 from isinglearn.errors import OptionError
 from isinglearn.nn import Parameters, Sequential
-from isinglearn.training.block_solvers import block_solver
-from isinglearn.training.decomposed import Decomposed
-from isinglearn.training.options import Options as BlockOptions
-from isinglearn.training.strategy import Progress, State, Strategy, Task
+from isinglearn.training.decomposed.block_solvers import block_solver
+from isinglearn.training.decomposed.engine import Decomposed
+from isinglearn.training.decomposed.options import Options as BlockOptions
+from isinglearn.training.strategy import Progress, Strategy, Task
 
 MOST_SPINS = 256
 
@@ -75,11 +75,12 @@ class Decomposition(Strategy):
         """With the scale of the outputs that was learned."""
         return self.engine.evaluate(X, y, parameters)
 
-    def state(self) -> State:
+    def own_state(self) -> dict[str, Any]:
         """The engine's."""
-        return self.engine.state()
+        return {f"engine.{name}": value for name, value in self.engine.state().items()}
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def take_own_state(self, state: Mapping[str, Any]) -> None:
         """Hand it to the engine."""
-        self.engine.restore(state)
+        mine = {k.removeprefix("engine."): v for k, v in state.items() if k.startswith("engine.")}
+        self.engine.restore(mine)
         self.counts = self.engine.counts

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from isinglearn import model_files
 from isinglearn.data import whole_inputs
 from isinglearn.errors import NetworkError
+from isinglearn.model import files as model_files
+from isinglearn.model.quantiser import Quantiser
 from isinglearn.nn.module import Parameters, ParameterSpec
 from isinglearn.nn.sequential import Sequential
 from isinglearn.problem.encodings import IntArray
-from isinglearn.quantiser import Quantiser
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,8 +14,8 @@ from isinglearn.lowering.options import Options
 from isinglearn.lowering.pipeline import Problem
 from isinglearn.nn import Module, Sequential
 from isinglearn.problem.encodings import IntArray
+from isinglearn.training.admm.consensus import Group
 from isinglearn.training.compiling import all_rows, compiled, loss_of
-from isinglearn.training.consensus import Group
 from isinglearn.training.strategy import Task
 from isinglearn.training.tasks import run
 

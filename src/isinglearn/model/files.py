@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from isinglearn.errors import DataError, IsingLearnError
+from isinglearn.model.quantiser import Quantiser
 from isinglearn.nn import Sequential
 from isinglearn.nn.records import built, plain, whole
 from isinglearn.problem.exports.files import replacing
-from isinglearn.quantiser import Quantiser
 
 if TYPE_CHECKING:
     # Above this file: models write and read themselves by it.

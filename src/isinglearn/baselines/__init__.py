@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from isinglearn.baselines.straight_through import StraightThrough
 from isinglearn.errors import OptionError, check_count
 from isinglearn.nn import Parameters, Sequential
 from isinglearn.training.chain import Chain, check_rows, inputs_of
 from isinglearn.training.losses import loss_named
-from isinglearn.training.straight_through import StraightThrough
 
 # Of the data, where no validation data is given and something has to be chosen.
 _HELD_OUT = 6

@@ -23,10 +23,9 @@ from numpy.typing import NDArray
 from isinglearn.errors import check_count
 from isinglearn.nn import Parameters, Sequential
 from isinglearn.problem.encodings import IntArray
-from isinglearn.training.compiling import check_number
-from isinglearn.training.consensus import solve_group
-from isinglearn.training.direct import LOSSES
-from isinglearn.training.grouping import Whole, make_groups
+from isinglearn.training.admm.consensus import solve_group
+from isinglearn.training.admm.grouping import Whole, make_groups
+from isinglearn.training.compiling import LOSSES, check_number
 from isinglearn.training.machine import Machine, seed_of
 from isinglearn.training.strategy import Progress, Strategy, Task
 from isinglearn.training.tasks import run

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from isinglearn.nn import Parameters
 from isinglearn.problem.encodings import IntArray
 from isinglearn.training.batches import Source
-from isinglearn.training.blocks import Change, Model
 from isinglearn.training.chain import CHUNK, Chain, Layer
-from isinglearn.training.quadratic import Matrix
-from isinglearn.training.slopes import LayerSlopes, moments
+from isinglearn.training.decomposed.blocks import Change, Model
+from isinglearn.training.decomposed.quadratic import Matrix
+from isinglearn.training.decomposed.slopes import LayerSlopes, moments
 
 # What a checkpoint has of every layer.
 _KEPT = ("slope", "square", "curvature", "moments")

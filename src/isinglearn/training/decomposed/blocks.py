@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from isinglearn.nn.domains import Domain
 from isinglearn.problem.encodings import IntArray
 from isinglearn.training.chain import Layer
-from isinglearn.training.quadratic import BlockSolver, Matrix, minimise
+from isinglearn.training.decomposed.quadratic import BlockSolver, Matrix, minimise
 
 # Whole numbers move by powers of two up to this part of their range, biases also of a typical sum.
 _PART = 16

@@ -22,16 +22,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isinglearn.decode import decode_vectors
-from isinglearn.errors import ProblemRefused, check_choice, check_count
+from isinglearn.errors import check_choice, check_count
 from isinglearn.lowering.options import FORMULATIONS, ORDERS, SIGNS
 from isinglearn.lowering.pipeline import INFEASIBLE
 from isinglearn.nn import Parameters, Sequential
 from isinglearn.problem.encodings import IntArray
 from isinglearn.problem.forms import QUBO
-from isinglearn.training.compiling import all_rows, check_number, compiled
-from isinglearn.training.direct import LOSSES
+from isinglearn.training.compiling import LOSSES, check_number, compiled_whole
+from isinglearn.training.lagrangian.relaxation import Prices, Relaxation
 from isinglearn.training.machine import Machine, seed_of
-from isinglearn.training.relaxation import Prices, Relaxation
 from isinglearn.training.strategy import Progress, Strategy, Task
 
 # Which of the seed's streams the solver's seeds come from.
@@ -97,18 +96,13 @@ class Lagrangian(Strategy):
         super().__init__(task, options)
         # The paper's form knows one order only.
         paper = options.formulation == "paper"
-        self.problem = compiled(
-            task.network,
-            task.loss,
-            all_rows(task),
-            task.y,
-            sample_weight=task.weights,
+        self.problem = compiled_whole(
+            task,
             formulation=options.formulation,
             order="auto" if paper else options.order,
             signs="auto" if paper else options.signs,
             label_scale=options.label_scale,
         )
-        _check_spins(self.problem.qubo, task.max_spins)
         self.relaxation = Relaxation.of(self.problem)
         self.machine = Machine.of(task.solver, options.reads, options.sweeps)
         self.rho = np.full(len(self.relaxation), self.unit * options.first_rho)
@@ -214,15 +208,3 @@ class Lagrangian(Strategy):
         self.multiplier = np.asarray(state["multiplier"], dtype=np.float64)
         self.vector = np.asarray(state["vector"], dtype=np.int64)
         self.least = int(state["least"])
-
-
-def _check_spins(qubo: QUBO, max_spins: int | None) -> None:
-    """Raise if a QUBO of all samples is larger than allowed."""
-    if max_spins is not None and qubo.num_variables > max_spins:
-        raise ProblemRefused(
-            "the QUBO of all samples is larger than allowed",
-            where="max_spins",
-            rule=f"at most {max_spins} spins",
-            received=f"{qubo.num_variables} spins",
-            remedy="raise max_spins, give fewer samples, or use strategy='decomposed' or 'admm'",
-        )

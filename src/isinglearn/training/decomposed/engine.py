@@ -19,14 +19,20 @@ from isinglearn.errors import check_count
 from isinglearn.nn import Parameters, Sequential
 from isinglearn.problem.encodings import IntArray
 from isinglearn.training.batches import Batches, Source
-from isinglearn.training.blocks import solve_units
 from isinglearn.training.chain import Chain, check_rows, inputs_of
 from isinglearn.training.checkpoint import check_state, signature_of
+from isinglearn.training.decomposed.blocks import solve_units
+from isinglearn.training.decomposed.memory import blank_memories, random_parameters
+from isinglearn.training.decomposed.options import Options
+from isinglearn.training.decomposed.quadratic import BlockSolver, DenseAnnealer
+from isinglearn.training.decomposed.slopes import (
+    Pass,
+    Slopes,
+    shard_losses,
+    shard_slopes,
+    shard_trial,
+)
 from isinglearn.training.losses import loss_named
-from isinglearn.training.memory import blank_memories, random_parameters
-from isinglearn.training.options import Options
-from isinglearn.training.quadratic import BlockSolver, DenseAnnealer
-from isinglearn.training.slopes import Pass, Slopes, shard_losses, shard_slopes, shard_trial
 from isinglearn.training.tasks import Parallel, run
 
 # Of what :meth:`Decomposed.state` gives.
