@@ -1,4 +1,4 @@
-"""ADMM against solving all samples at once: loss reached, QUBOs, their size, seconds.
+"""ADMM and blocks against solving all samples at once: loss reached, QUBOs, their size, seconds.
 
     python benchmarks/admm.py              # about four minutes
     python benchmarks/admm.py --quick --json
@@ -73,6 +73,18 @@ def admm(name: str, instance: Instance, seeds: int, least: float, samples: int) 
     return line(name, f"admm, {samples} samples", losses, least, figures)
 
 
+def blocks(name: str, instance: Instance, seeds: int, least: float, steps: int) -> Line:
+    """Decomposed training of so many steps, on the same loss."""
+    how: dict[str, Any] = {"strategy": "decomposed", "loss": "square", "steps": steps}
+    runs = [il.train(instance.network, instance.X, instance.y, seed=s, **how) for s in range(seeds)]
+    figures = (
+        float(np.mean([run.qubos for run in runs])),
+        max(run.max_spins for run in runs),
+        float(np.mean([run.seconds for run in runs])),
+    )
+    return line(name, f"decomposed, {steps} steps", [run.loss for run in runs], least, figures)
+
+
 def line(
     name: str, way: str, losses: list[float], least: float, figures: tuple[float, int, float]
 ) -> Line:
@@ -96,6 +108,7 @@ def main() -> None:
         found = direct(name, instance, seeds)
         least = found[0].best_loss
         found += [admm(name, instance, seeds, least, samples) for samples in (2, 4)]
+        found.append(blocks(name, instance, seeds, least, 300))
         lines += found
         for entry in () if given.json else found:
             print(

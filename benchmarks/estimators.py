@@ -39,6 +39,8 @@ from isinglearn import IsingClassifier, IsingRegressor, Model, nn
 from isinglearn.baselines import tuned_straight_through
 
 FOLDS = 5
+# Of the baseline. Its steps are few on so little data, so they must be able to be large.
+RATES = (0.01, 0.03, 0.1, 0.3)
 
 
 def straight_through(fitted: Any, X: Any, y: Any, seed: int) -> Model:
@@ -61,7 +63,15 @@ def straight_through(fitted: Any, X: Any, y: Any, seed: int) -> Model:
         two = len(fitted.classes_) == 2
         labels, loss = (2 * number - 1, "logistic") if two else (number, "cross_entropy")
     found = tuned_straight_through(
-        network, inputs, labels, loss=loss, epochs=(20, 100, 300), seeds=3, seed=seed
+        network,
+        inputs,
+        labels,
+        loss=loss,
+        learning_rates=RATES,
+        epochs=(20, 60),
+        batch=16,
+        seeds=3,
+        seed=seed,
     )
     faces = {"classes": model.classes, "target_range": model.target_range}
     return Model(found.network, found.parameters, quantiser=model.quantiser, **faces)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from isinglearn.baselines.straight_through import StraightThrough
+from isinglearn.baselines.latents import StraightThrough
 from isinglearn.errors import OptionError, check_count
 from isinglearn.nn import Parameters, Sequential
 from isinglearn.training.chain import Chain, check_rows, inputs_of
@@ -34,7 +35,7 @@ class Baseline:
         Mean training loss of every epoch, taken while training.
     validation_loss, validation_accuracy
         On the validation data, or the training data if none was given.
-    learning_rate, epochs, seed
+    learning_rate, window, epochs, seed
         The settings of this run.
     """
 
@@ -45,6 +46,7 @@ class Baseline:
     validation_loss: float
     validation_accuracy: float
     learning_rate: float
+    window: float
     epochs: int
     seed: int
 
@@ -58,6 +60,7 @@ def straight_through(
     epochs: int = 20,
     learning_rate: float = 0.02,
     batch: int = 100,
+    window: float = 0.5,
     seed: int = 0,
     validation: tuple[ArrayLike, ArrayLike] | None = None,
 ) -> Baseline:
@@ -76,6 +79,9 @@ def straight_through(
         What is minimised.
     epochs, learning_rate, batch, seed
         Of the optimiser.
+    window
+        A sign passes gradients where its sum is below this, in typical sums. In few dimensions it decides
+        about everything: wide ones make all units learn the same.
     validation
         Inputs and labels on which the result is judged.
     """
@@ -84,14 +90,15 @@ def straight_through(
     check_count(epochs, "epochs")
     check_count(batch, "batch")
     check_count(seed, "seed", 0)
-    if not learning_rate > 0:
-        raise OptionError(
-            "this is no learning rate",
-            where="learning_rate",
-            rule="a number above 0",
-            received=repr(learning_rate),
-            remedy="try 0.02",
-        )
+    for name, value, usual in (("learning_rate", learning_rate, 0.02), ("window", window, 0.5)):
+        if not value > 0:
+            raise OptionError(
+                "this number is out of its limits",
+                where=name,
+                rule="a number above 0",
+                received=repr(value),
+                remedy=f"try {usual}",
+            )
     inputs, judged = inputs_of(X), loss_named(loss)
     chain = Chain.of(network, inputs)
     targets = judged.targets(y, chain.last.units)
@@ -102,7 +109,7 @@ def straight_through(
         check_rows(chain, held_X, held_t)
     # One thread: the products of a batch are too small to share, and sums come out the same everywhere.
     with threadpool_limits(1, user_api="blas"):
-        trainer = StraightThrough(chain, judged, inputs, seed)
+        trainer = StraightThrough(chain, judged, inputs, seed, window)
         curve = trainer.run(inputs, targets, epochs, learning_rate, batch)
         parameters = trainer.parameters()
         scale = trainer.scale
@@ -115,6 +122,7 @@ def straight_through(
         float(judged.values(outputs, held_t).mean(dtype=np.float64)),
         float(judged.correct(outputs, held_t).mean()),
         learning_rate,
+        window,
         epochs,
         seed,
     )
@@ -126,6 +134,7 @@ def tuned_straight_through(
     y: ArrayLike,
     *,
     learning_rates: tuple[float, ...] = (0.005, 0.01, 0.02, 0.04),
+    windows: tuple[float, ...] = (0.25, 0.5, 1.0),
     epochs: tuple[int, ...] = (20,),
     seeds: int = 3,
     seed: int = 0,
@@ -144,35 +153,23 @@ def tuned_straight_through(
     options: dict[str, Any] = {"loss": loss, "batch": batch}
     fit, held = (inputs, labels), validation
     if validation is None and len(inputs) >= _HELD_OUT:
-        chosen = np.arange(len(inputs)) % _HELD_OUT == 0
-        fit, held = (inputs[~chosen], labels[~chosen]), (inputs[chosen], labels[chosen])
-    settings = [(rate, count) for rate in learning_rates for count in epochs]
-    rate, count = settings[0]
+        out = np.arange(len(inputs)) % _HELD_OUT == 0
+        fit, held = (inputs[~out], labels[~out]), (inputs[out], labels[out])
+    settings: list[dict[str, Any]] = [
+        {"learning_rate": rate, "window": window, "epochs": count}
+        for rate, window, count in product(learning_rates, windows, epochs)
+    ]
+    chosen = settings[0]
     if len(settings) > 1:
         tried = [
-            straight_through(
-                network,
-                *fit,
-                epochs=count,
-                learning_rate=rate,
-                seed=seed,
-                validation=held,
-                **options,
-            )
-            for rate, count in settings
+            straight_through(network, fit[0], fit[1], seed=seed, validation=held, **one, **options)
+            for one in settings
         ]
-        best = min(tried, key=lambda one: (-one.validation_accuracy, one.validation_loss))
-        rate, count = best.learning_rate, best.epochs
+        ranks = [(-one.validation_accuracy, one.validation_loss) for one in tried]
+        chosen = settings[ranks.index(min(ranks))]
     runs = [
         straight_through(
-            network,
-            inputs,
-            labels,
-            epochs=count,
-            learning_rate=rate,
-            seed=seed + one,
-            validation=validation,
-            **options,
+            network, inputs, labels, seed=seed + one, validation=validation, **chosen, **options
         )
         for one in range(seeds)
     ]

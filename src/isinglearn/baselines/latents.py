@@ -19,8 +19,6 @@ from isinglearn.training.losses import Loss
 
 # Adam's usual constants.
 _FIRST, _SECOND, _LEAST = 0.9, 0.999, 1e-8
-# Sums are divided by their root mean square; a sign passes gradients where that is below the window.
-_WINDOW = 1.0
 # Part of their range that output weights begin in; first scale of outputs, in units of the largest weight.
 _SPREAD, _OUTPUT_SCALE = 0.5, 0.3
 
@@ -97,8 +95,8 @@ def _nearest(wanted: Floats, domain: Domain, free: NDArray[np.bool_], frozen: In
 class StraightThrough:
     """The loop: batches, forward, backward, steps."""
 
-    def __init__(self, chain: Chain, loss: Loss, X: NDArray[Any], seed: int) -> None:
-        self.chain, self.loss = chain, loss
+    def __init__(self, chain: Chain, loss: Loss, X: NDArray[Any], seed: int, window: float) -> None:
+        self.chain, self.loss, self.window = chain, loss, window
         self.order = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1,)))
         start = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0,)))
         self.latents: list[_Latents] = []
@@ -172,7 +170,7 @@ class StraightThrough:
             if before is not None:
                 ratio = latents.layer.weight_factor / latents.unit
                 backward = (slopes @ latents.W) * z.dtype.type(ratio)
-                backward *= np.abs(before[1]) < _WINDOW
+                backward *= np.abs(before[1]) < self.window
             latents.descend(inputs, slopes, rate, step)
             if backward is not None:
                 slopes = backward
