@@ -16,7 +16,8 @@ from isinglearn import nn
 from isinglearn.baselines import tuned_straight_through
 from isinglearn.errors import IsingLearnError
 from isinglearn.estimators import IsingClassifier, IsingRegressor
-from isinglearn.estimators.weights import merged, whole
+from isinglearn.estimators.samples import merged
+from isinglearn.training.weights import whole
 
 # Few steps: the checks fit hundreds of times.
 CHECKED = [

@@ -12,7 +12,7 @@ import isinglearn as il
 from isinglearn import nn
 from isinglearn.errors import DataError, NetworkError
 from isinglearn.model import load
-from isinglearn.model.files import VERSION, described
+from isinglearn.model.files import VERSION, _digest, described
 from isinglearn.model.quantiser import Quantiser
 from isinglearn.nn.records import built, plain
 
@@ -126,6 +126,10 @@ def test_a_trained_model_is_saved_too(tmp_path):
         ({"target_range": (0.0, np.inf)}, "target_range"),
         ({"quantiser": Quantiser(np.zeros(3), np.ones(3), 1)}, "quantiser"),
         ({"quantiser": Quantiser(np.zeros(2), np.ones(2), 9)}, "quantiser"),
+        ({"features": ("a",)}, "features"),
+        ({"features": ("a", "a")}, "features"),
+        ({"odds": 0.0}, "odds"),
+        ({"odds": np.nan}, "odds"),
     ],
 )
 def test_what_does_not_fit_the_network_is_refused(faces, name):
@@ -236,3 +240,31 @@ def test_only_registered_modules_and_plain_arguments_are_written():
     record = plain(nn.Residual(nn.Linear(2, 2), nn.Sign()))
     assert json.loads(json.dumps(record)) == record
     assert repr(built(record)) == "Residual(Linear(2, 2), Sign())"
+
+
+def test_names_of_features_and_odds_are_part_of_the_model(tmp_path):
+    loaded = again(small_model(features=("width", "height"), odds=2.5), tmp_path)
+    assert loaded.features == ("width", "height")
+    shares = loaded.predict_proba([[2, -1], [0, 1]])
+    assert shares == pytest.approx(small_model(odds=2.5).predict_proba([[2, -1], [0, 1]]))
+    assert shares[:, 1] == pytest.approx(1 / (1 + np.exp(-2.5 * loaded.margins([[2, -1], [0, 1]]))))
+
+
+def test_files_from_before_there_were_names_and_odds(tmp_path):
+    path = tmp_path / "model.json"
+    body = {k: v for k, v in described(small_model()).items() if k not in ("features", "odds")}
+    head = {"format": "isinglearn-model", "version": VERSION, "sha256": _digest(body)}
+    path.write_text(json.dumps(head | body))
+    assert load(path).features is None
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(DataError, match="there is no such file"):
+        load(tmp_path / "model.json")
+
+
+@pytest.mark.parametrize("X", [[[1.0, 2.0, 3.0]], [[1.0]], [1.0, 2.0]])
+def test_another_number_of_features_is_refused(X):
+    model = small_model(quantiser=Quantiser([0.0, 0.0], [1.0, 1.0], 1))
+    with pytest.raises(DataError, match="not the number of features"):
+        model.predict(X)

@@ -9,7 +9,7 @@ from isinglearn import nn
 from isinglearn.model import Model
 from isinglearn.report.coefficients import bit_lengths
 from isinglearn.report.measures import Judge, network_record
-from isinglearn.report.yardstick import in_words
+from isinglearn.report.yardstick import Proof, in_words
 
 
 def test_several_outputs() -> None:
@@ -57,14 +57,24 @@ def test_bits_of_whole_numbers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("figures", "words"),
+    ("loss", "baseline", "proof", "words"),
     [
-        ((0.0, 0.5, 0.0), "the best that any network"),
-        ((0.4, 0.5, 0.3), "0.1 could still be gained"),
-        ((0.4, 0.2, None), "a smaller loss"),
-        ((0.4, 0.6, None), "a larger loss"),
-        ((0.4, 0.4, 0.0), "is not known"),
+        (0.0, 0.5, Proof(0.0, True, ""), "This is the best network of its shape"),
+        (0.4, 0.5, Proof(0.3, False, ""), "at most 0.1 (33%) could still be gained"),
+        (
+            0.4,
+            0.5,
+            Proof(0.3, True, ""),
+            "a training loss of 0.3, which is proved; this one is 0.1",
+        ),
+        (1.0, 1.0, Proof(0.0, True, ""), "this one is 1 above it"),
+        (0.4, 0.2, Proof(None, False, ""), "a smaller loss, 0.2"),
+        (0.4, 0.6, Proof(None, False, ""), "a larger loss, 0.6"),
+        (0.4, 0.4, Proof(None, False, ""), "reaches the same loss"),
+        (0.4, None, Proof(0.0, False, ""), "is not known"),
     ],
 )
-def test_the_yardstick_in_words(figures: tuple, words: str) -> None:
-    assert words in in_words(*figures)
+def test_the_yardstick_in_words(
+    loss: float, baseline: float | None, proof: Proof, words: str
+) -> None:
+    assert words in in_words(loss, baseline, proof)

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import isinglearn as il
 from isinglearn import nn
-from isinglearn.errors import DataError
-from isinglearn.model import Model
+from isinglearn.errors import DataError, OptionError
 from isinglearn.model.quantiser import Quantiser
 from isinglearn.problem.forms import QUBO
 from isinglearn.report.coefficients import MOST_CELLS, coefficients_record
 from isinglearn.report.pictures import PICTURES
 from isinglearn.report.progress import MOST_POINTS
 from isinglearn.report.record import load_record, record_of_run, record_of_training, save_record
+from isinglearn.solvers.base import SOLVERS, Answer, Form, Solver
 
 PNG = b"\x89PNG\r\n\x1a\n"
 X = np.array([[-1, -1], [-1, 1], [1, -1], [1, 1]])
@@ -28,6 +29,18 @@ def net(hidden: int = 2) -> nn.Sequential:
     return nn.Sequential(nn.Linear(2, hidden), nn.Sign(), nn.Linear(hidden, 1))
 
 
+class Fixed(Solver):
+    """Answers with the parameters it was made with."""
+
+    accepts = (Form.PROBLEM,)
+
+    def __init__(self, rows: np.ndarray) -> None:
+        self.name, self.rows = "fixed", rows
+
+    def solve(self, form, options, session) -> Answer:
+        return Answer(self.rows)
+
+
 @pytest.fixture(scope="module")
 def solved() -> il.Run:
     return il.solve(il.compile(net(), X, Y), "annealer", seed=0, num_reads=20)
@@ -35,8 +48,7 @@ def solved() -> il.Run:
 
 @pytest.fixture(scope="module")
 def run_record(solved: il.Run) -> dict:
-    events = [il.Event(0.1, loss=1), il.Event(0.2, loss=0, bound=0)]
-    return record_of_run(solved, X, Y, events=events, title="XOR")
+    return record_of_run(solved, X, Y, title="XOR")
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +56,7 @@ def training_record() -> dict:
     model = il.train(
         net(3), X, Y, strategy="decomposed", steps=60, validation=(X, Y), seed=0, loss="logistic"
     )
-    return record_of_training(model, X, Y, X_test=X, y_test=Y, seed=0, solver="auto")
+    return record_of_training(model, X, Y, X_test=X, y_test=Y)
 
 
 def test_run_record(solved: il.Run, run_record: dict) -> None:
@@ -63,7 +75,10 @@ def test_run_record(solved: il.Run, run_record: dict) -> None:
     assert run_record["yardstick"]["optimal"]
     assert run_record["yardstick"]["baseline"]["train"]["samples"] == 4
     assert run_record["verdict"]["consistent"]
-    assert "il.solve(problem, 'annealer', seed=0)" in run_record["repeat"]["code"]
+    curve = run_record["progress"]["curve"]
+    assert curve["x"] == [event.seconds for event in solved.events]
+    assert (curve["loss"][-1], curve["bound"][-1]) == (0, 0)
+    assert run_record["solver"]["form"] == "qubo"
 
 
 def test_training_record(training_record: dict) -> None:
@@ -117,16 +132,52 @@ def test_a_run_without_a_network_has_a_record(solved: il.Run) -> None:
     assert PICTURES["network"].draw(record) is None
 
 
-def test_an_exact_solver_may_prove_more() -> None:
+@pytest.fixture(scope="module")
+def line() -> il.Run:
     # No network of one line and these labels is right everywhere, so 0 is no proof.
     problem = il.compile(nn.Sequential(nn.Linear(2, 1)), X, Y)
-    run = il.solve(problem, "annealer", seed=0, num_reads=10)
-    known = record_of_run(run, yardstick=False)["yardstick"]
-    more = record_of_run(run, yardstick=False, prove_seconds=10)["yardstick"]
-    assert known["bound"] == 0
-    assert not known["optimal"]
-    assert more["optimal"]
-    assert more["bound_by"] == "cpsat"
+    return il.solve(problem, "annealer", seed=0, num_reads=10)
+
+
+def test_a_cheap_proof_is_part_of_a_record(line: il.Run) -> None:
+    assert line.bound == 0
+    found = record_of_run(line, yardstick=False)["yardstick"]
+    assert (found["bound"], found["gap"]) == (float(line.best.loss), 0)
+    assert found["tight"]
+    assert found["optimal"]
+    assert SOLVERS[found["bound_by"]].traits.exact
+
+
+def test_a_proof_can_be_left_out_and_asked_for(
+    line: il.Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    none = record_of_run(line, yardstick=False, prove_seconds=0)["yardstick"]
+    assert (none["bound"], none["tight"], none["optimal"]) == (0, False, False)
+    # Where no solver foresees a proof, none is tried by itself, and CP-SAT where it is asked for.
+    monkeypatch.setattr("isinglearn.solvers.auto.foresee", lambda problem: {})
+    assert record_of_run(line, yardstick=False)["yardstick"]["bound"] == 0
+    asked = record_of_run(line, yardstick=False, prove_seconds=10)["yardstick"]
+    assert (asked["optimal"], asked["bound_by"]) == (True, "cpsat")
+    with pytest.raises(OptionError, match="prove_seconds"):
+        record_of_run(line, yardstick=False, prove_seconds=-1)
+
+
+def test_the_box_is_part_of_the_verdict() -> None:
+    boxed = il.solve(il.compile(net(), X, Y, box=True), "brute")
+    assert "do not count" in record_of_run(boxed, yardstick=False)["verdict"]["text"]
+
+
+def test_what_a_better_network_proves() -> None:
+    # All weights +1: far from XOR's optimum of 0, which any exact solver finds.
+    problem = il.compile(net(), X, Y)
+    vector = np.array([[values[-1] for values in problem.free_domains]])
+    poor = il.solve(problem, Fixed(vector))
+    assert poor.best.loss > 0
+    found = record_of_run(poor, yardstick=False)["yardstick"]
+    assert (found["bound"], found["tight"], found["optimal"]) == (0, True, False)
+    assert found["gap"] == float(poor.best.loss)
+    assert "has a training loss of 0, which is proved" in found["words"]
+    assert "do not count" not in found["words"]
 
 
 def test_classes_and_quantiser_of_a_model() -> None:
@@ -141,8 +192,8 @@ def test_classes_and_quantiser_of_a_model() -> None:
         strategy="decomposed",
         steps=20,
     )
-    model = Model(trained.network, trained.parameters, quantiser=quantiser, classes=("<b>", "$a"))
-    record = record_of_training(trained, real, names, model=model, show_data=True)
+    model = replace(trained, quantiser=quantiser, classes=("<b>", "$a"))
+    record = record_of_training(model, real, names, show_data=True)
     assert [one["name"] for one in record["data"]["classes"]] == ["<b>", "$a"]
     right = float((model.predict(real) == names).mean())
     assert record["result"]["train"]["accuracy"] == right

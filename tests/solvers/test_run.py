@@ -14,7 +14,8 @@ import isinglearn as il
 from isinglearn import nn
 from isinglearn.errors import IsingLearnError, NetworkError, SolverError
 from isinglearn.paper.instances import TASKS
-from isinglearn.solvers.base import Status
+from isinglearn.solvers.base import Answer, Form, Solver, Status
+from isinglearn.solvers.session import MOST_EVENTS
 
 TASK = TASKS[1]
 
@@ -297,3 +298,102 @@ def test_large_energies_keep_their_proof():
     run = il.solve(problem, "cpsat", start=None)
     assert run.status is Status.OPTIMAL
     assert run.result.bound > 10**6
+
+
+# -- what a run remembers --------------------------------------------------------------------------
+
+
+def figures(run: il.Run) -> list[tuple[Fraction | None, Fraction | None]]:
+    return [(event.loss, event.bound) for event in run.events]
+
+
+@pytest.mark.parametrize(
+    "solver", ["annealer", "brute", "cpsat", "dwave-sa", "patterns", "treewidth"]
+)
+def test_a_run_remembers_its_news_though_nobody_listens(task, solver):
+    run = il.solve(task, solver)
+    assert figures(run)[-1] == (run.best.loss, run.bound)
+    assert run.events[-1].seconds == run.seconds
+    seconds = [event.seconds for event in run.events]
+    assert seconds == sorted(seconds)
+    bounds = [bound for _, bound in figures(run) if bound is not None]
+    assert bounds == sorted(bounds)
+
+
+def test_what_is_heard_is_remembered_without_the_messages(task):
+    heard: list[il.Event] = []
+    run = il.solve(task, "treewidth", on_event=heard.append)
+    assert any(event.message for event in heard)
+    assert [event for event in heard if not event.message] == list(run.events[:-1])
+
+
+class Talker(Solver):
+    """Tells many messages and ever lower energies."""
+
+    accepts = (Form.PROBLEM,)
+
+    def __init__(self, energies):
+        self.name, self.energies = "talker", energies
+
+    def solve(self, form, options, session):
+        for number, energy in enumerate(self.energies):
+            session.tell(message=f"message {number}")
+            session.tell(energy=energy)
+        return Answer(np.array([[values[0] for values in form.free_domains]]))
+
+
+def test_talk_does_not_fill_the_memory():
+    few = il.solve(tiny(), Talker([10**6] * 50_000))
+    assert len(few.events) == 2
+    many = il.solve(tiny(), Talker(range(10**6, 10**6 - 5 * MOST_EVENTS, -1)))
+    assert MOST_EVENTS / 4 < len(many.events) <= MOST_EVENTS + 1
+    losses = [event.loss for event in many.events]
+    assert losses[0] == Fraction(10**6, many.problem.qcbo.scale)
+    assert losses[-2] == Fraction(10**6 - 5 * MOST_EVENTS + 1, many.problem.qcbo.scale)
+    assert losses == sorted(losses, reverse=True)
+
+
+def test_the_last_event_is_the_answer_though_an_energy_promised_more():
+    run = il.solve(tiny(), Talker([-5]))
+    promised, true = (event.loss for event in run.events)
+    assert promised < 0 <= true == run.best.loss
+
+
+def test_energies_of_a_rounded_qubo_are_no_losses(task):
+    heard: list[il.Event] = []
+    run = il.solve(task, "treewidth", bits=4, on_event=heard.append)
+    assert any(event.bound is not None for event in heard)
+    assert figures(run) == [(run.best.loss, 0)]
+
+
+def test_polishing_is_news(task):
+    rough = il.solve(task, "annealer", num_reads=1, num_sweeps=1, moves="single")
+    fine = rough.polished(1)
+    assert fine.best.loss < rough.best.loss
+    assert figures(fine) == [*figures(rough), (fine.best.loss, fine.bound)]
+    assert il.solve(task, "brute", polish=2).arguments == {"polish": 2}
+
+
+def test_a_run_knows_what_was_asked(task):
+    assert il.solve(task, "brute").arguments == {}
+    run = il.solve(task, "annealer", num_reads=2, time_limit=9, start=None, form="hubo")
+    assert run.arguments == {"num_reads": 2, "time_limit": 9.0, "start": None, "form": "hubo"}
+
+
+def test_a_report_from_the_run_itself(task, tmp_path):
+    run = il.solve(task, "annealer", num_reads=2)
+    run.report(
+        tmp_path / "report.html",
+        TASK.X,
+        TASK.y,
+        title="Mine",
+        feature_names=["a", "b"],
+        yardstick=False,
+    )
+    page = (tmp_path / "report.html").read_text()
+    assert page.startswith("<!DOCTYPE html>")
+    assert "<h1>Mine</h1>" in page
+    assert "test accuracy" in page
+    with pytest.raises(TypeError, match="no_such_choice"):
+        run.report(tmp_path / "other.html", no_such_choice=1)
+    assert not (tmp_path / "other.html").exists()

@@ -300,11 +300,6 @@ BAD = {
     "classes": ({"y": [0, 1, 7, 2]}, DataError, "0 to 2"),
     "rows": ({"y": [0, 1]}, DataError, "2 labels"),
     "features": ({"X": [[1], [2], [3], [4]]}, DataError, "2"),
-    "weights by blocks": (
-        {"strategy": "decomposed", "sample_weight": [1, 1, 1, 1]},
-        OptionError,
-        "repeat samples",
-    ),
 }
 
 

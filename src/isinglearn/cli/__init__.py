@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from isinglearn import __version__
-from isinglearn.cli.common import Group
+from isinglearn.cli.bench import bench_command
+from isinglearn.cli.common import App, debug
 from isinglearn.cli.compile import compile_command
 from isinglearn.cli.demo import demo
 from isinglearn.cli.estimate import estimate
-from isinglearn.cli.reproduce import reproduce
+from isinglearn.cli.exits import MEANINGS
+from isinglearn.cli.predict import predict_command
+from isinglearn.cli.reproduce import reproduce_command
 from isinglearn.cli.solve import solve_command
 from isinglearn.cli.solvers import solvers
-from isinglearn.cli.train import predict_command, train_command
-from isinglearn.errors import IsingLearnError
+from isinglearn.cli.train import train_command
+
+# The mark keeps click from filling the lines.
+_EXIT_CODES = "\b\nExit codes:\n" + "\n".join(
+    f"  {code.value:>3}  {meaning}" for code, meaning in MEANINGS.items()
+)
 
 
-@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=App, context_settings={"help_option_names": ["-h", "--help"]}, epilog=_EXIT_CODES)
 @click.version_option(__version__, prog_name="isinglearn")
+@debug
 def app() -> None:
     """Train multi-layer neural networks on Ising machines."""
 
@@ -32,18 +38,12 @@ for command in (
     compile_command,
     solve_command,
     solvers,
-    reproduce,
+    bench_command,
+    reproduce_command,
 ):
     app.add_command(command)
 
 
 def main() -> None:
-    """Run the command line; errors of ours are one line and exit code 2, without a traceback."""
-    try:
-        app()
-    except IsingLearnError as error:
-        click.echo(f"Error: {error}", err=True)
-        sys.exit(2)
-    except OSError as error:
-        click.echo(f"Error: {error.strerror}: {error.filename}", err=True)
-        sys.exit(1)
+    """Run the command line."""
+    app()

@@ -8,81 +8,103 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from isinglearn.cli.common import COUNT, as_json, print_json
+from isinglearn.cli.common import Common, output, with_common
+from isinglearn.cli.data import read_labelled, table_argument, table_options
+from isinglearn.cli.networks import lowering_options, network_options, samples_of
+from isinglearn.cli.parameters import COUNT, one_of, problem_to_write
+from isinglearn.lowering.options import FORMULATIONS
 
 if TYPE_CHECKING:
     from isinglearn.lowering.pipeline import Problem
 
-# Labels that are numbers are written on a grid of this many steps on each side of 0.
-LABEL_STEPS = 16
+# Losses that a QUBO can express, as isinglearn.training has them; its import takes a second.
+LOSSES = ("square", "hinge")
 
 
 @click.command("compile")
-@click.argument("data", type=click.Path(path_type=Path))
-@click.option("--target", required=True, help="Column of the labels.")
-@click.option("--hidden", default=3, show_default=True, type=COUNT, help="Hidden sign units.")
-@click.option("--input-bits", default=4, show_default=True, help="Bits of the quantised features.")
+@table_argument()
+@table_options
+@network_options(hidden="3", weight_bits=None)
+@click.option(
+    "--loss", default="square", show_default=True, **one_of(LOSSES), help="What is minimised."
+)
+@click.option(
+    "--label-scale",
+    default=128,
+    show_default=True,
+    type=COUNT,
+    metavar="N",
+    help="Numbers as labels become multiples of one over this.",
+)
 @click.option(
     "--formulation",
     default="compact",
     show_default=True,
-    type=click.Choice(["compact", "paper"]),
+    **one_of(FORMULATIONS),
     help="Few spins, or the paper to the letter.",
 )
+@lowering_options
 @click.option(
-    "-o",
-    "--output",
-    required=True,
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="problem.qubo, .coo, .npz or .json (dimod) for the QUBO, .lp for the constrained problem.",
+    "--penalty", type=COUNT, metavar="N", help="Weight of penalties, by hand; not certified then."
 )
-@as_json
+@click.option("--product-weight", type=COUNT, metavar="N", help="Weight of products, by hand.")
+@output(
+    None,
+    "problem.qubo, .coo, .npz or .json (dimod) for the QUBO, .lp for the constrained problem.",
+    required=True,
+    callback=problem_to_write,
+)
+@with_common()
 def compile_command(
+    common: Common,
     data: Path,
-    target: str,
-    hidden: int,
+    target: str | None,
+    features: tuple[str, ...] | None,
+    task: str,
+    hidden: tuple[int, ...],
+    activation: str,
     input_bits: int,
-    formulation: str,
+    weight_bits: int | None,
+    loss: str,
+    label_scale: int,
     output: Path,
-    as_json: bool,
+    **options: Any,
 ) -> None:
-    """Turn a table into the QUBO of training a two-layer network on it."""
-    from isinglearn.errors import check_choice
+    """Turn a table into the QUBO of training a network on it.
 
-    check_choice(output.suffix, (".qubo", ".coo", ".npz", ".json", ".lp"), "ending of --output")
-    problem = problem_of(data, target, hidden, input_bits, formulation)
-    write(problem, output)
-    if as_json:
-        print_json({"compile": {**problem.summary().to_dict(), "output": str(output)}})
-        return
-    click.echo(str(problem.summary()))
-    click.echo(f"Written to {output}")
+    Every row becomes part of one problem, as train --strategy direct would solve it.
+    """
+    from isinglearn.training.compiling import compiled
 
+    with common.progress("compiling") as bar:
+        table, kind = read_labelled(data, target, features, task)
+        samples = samples_of(
+            table,
+            kind,
+            hidden,
+            activation=activation,
+            input_bits=input_bits,
+            weight_bits=weight_bits,
+            loss=loss,
+            label_scale=label_scale,
+        )
+        scale = label_scale if kind == "regress" else 1
+        problem = compiled(
+            samples.network, loss, samples.X, samples.y, label_scale=scale, **options
+        )
+        for done, form in enumerate(forms := ("qcbo", "hubo", "qubo")):
+            bar.step(done, len(forms), form.upper())
+            getattr(problem, form)
+        bar.message = f"writing {output.name}"
+        write(problem, output)
+        summary = problem.summary()
+    record = {**summary.to_dict(), "output": str(output)}
 
-def problem_of(data: Path, target: str, hidden: int, input_bits: int, formulation: str) -> Problem:
-    """Turn a table into a compiled problem: features quantised, labels as -1 and +1 or on a grid."""
-    import numpy as np
+    def show() -> None:
+        click.echo(str(summary))
+        click.echo(f"Written to {output}")
 
-    import isinglearn as il
-    from isinglearn import nn
-    from isinglearn.tables import read_table
-
-    table = read_table(data, target)
-    assert table.y is not None
-    classes = np.unique(table.y)
-    scale = 1
-    if len(classes) == 2:
-        labels: Any = np.where(table.y == classes[1], 1, -1)
-    elif table.y.dtype.kind == "f" and len(classes) > 10:
-        middle, reach = (table.y.max() + table.y.min()) / 2, (table.y.max() - table.y.min()) / 2
-        scale = LABEL_STEPS
-        labels = np.rint((table.y - middle) / reach * scale) / scale
-    else:
-        labels = np.where(table.y[:, None] == classes, 1, -1)
-    outputs = 1 if labels.ndim == 1 else labels.shape[1]
-    net = nn.Sequential(nn.Linear(table.X.shape[1], hidden), nn.Sign(), nn.Linear(hidden, outputs))
-    X = il.quantise(table.X, input_bits)
-    return il.compile(net, X, labels, formulation=formulation, label_scale=scale)
+    common.answer({"compile": record}, show)
 
 
 def write(problem: Problem, output: Path) -> None:

@@ -1,86 +1,76 @@
-"""``isinglearn solve``: any QUBO file, by our annealer or an exact solver."""
+"""``isinglearn solve``: a QUBO file by any solver that takes one, an LP file by CP-SAT."""
 
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
 import click
 
-from isinglearn.cli.common import COUNT, SEED, as_json, print_json, print_table
-
-SOLVERS = ("annealer", "tabu", "steepest-descent", "dwave-sa", "tree-decomposition")
+from isinglearn.cli.common import Common, output, with_common
+from isinglearn.cli.parameters import FILE, pairs, problem_to_read
+from isinglearn.cli.printing import print_values
 
 
 @click.command("solve")
-@click.argument("problem", type=click.Path(path_type=Path))
+@click.argument("problem", type=FILE, callback=problem_to_read)
 @click.option(
-    "--solver", default="annealer", show_default=True, type=click.Choice(SOLVERS), help="Sampler."
+    "--solver",
+    default="auto",
+    show_default=True,
+    help="By default a proof where spins are coupled loosely, else annealing.",
 )
-@click.option("--reads", default=100, show_default=True, type=COUNT, help="Independent reads.")
-@click.option("--seed", default=0, show_default=True, type=SEED, help="Seed of the solver.")
-@click.option("--time-limit", type=float, help="Seconds, for the annealer.")
 @click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the best assignment as JSON: {name: 0 or 1}.",
+    "--option",
+    "options",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=pairs,
+    help="Option of the solver, such as num_reads=1000; 'isinglearn solvers NAME' lists them.",
 )
-@as_json
+@output(None, "Write the best assignment as JSON: {name: value}.")
+@with_common(seed="Seed of the solver.", time_limit="Seconds; the best so far is kept.")
 def solve_command(
-    problem: Path,
-    solver: str,
-    reads: int,
-    seed: int,
-    time_limit: float | None,
-    output: Path | None,
-    as_json: bool,
+    common: Common, problem: Path, solver: str, options: dict[str, Any], output: Path | None
 ) -> None:
-    """Solve a QUBO file (.qubo, .coo, .npz, .json), wherever it comes from."""
-    from isinglearn.problem.exports.files import replacing
-    from isinglearn.problem.exports.reading import read_bqm
+    """Solve a problem file, wherever it comes from.
 
-    model = read_bqm(problem)
-    start = time.perf_counter()
-    samples = _sampled(model, solver, reads, seed, time_limit)
-    seconds = time.perf_counter() - start
-    best = samples.first
-    found = int((samples.record.energy == best.energy).sum())
-    record: dict[str, Any] = {
-        "spins": model.num_variables,
-        "couplers": model.num_interactions,
-        "solver": solver,
-        "energy": float(best.energy),
-        "reads": len(samples),
-        "reads_with_that_energy": found,
-        "proved": solver == "tree-decomposition",
-        "seconds": seconds,
-    }
+    QUBOs: .qubo of qbsolv, .coo and .json of dimod, .npz of ours; those of dimod may be over spins.
+    Constrained problems over whole numbers: .lp, by CP-SAT.
+    """
+    from isinglearn.solvers import plain
+    from isinglearn.solvers.plain import lp
+
+    with common.progress("reading", figure="energy") as bar:
+        given: dict[str, Any] = {
+            "seed": common.seed,
+            "time_limit": common.time_limit,
+            "on_event": bar.on_event,
+        }
+        bar.title, bar.limit = "solving", common.time_limit
+        if problem.suffix == ".lp":
+            solved = lp.solve(problem, solver, options, **given)
+        else:
+            solved = plain.solve(plain.PlainQUBO.read(problem), solver, options, **given)
     if output is not None:
-        values = {str(name): int(value) for name, value in best.sample.items()}
+        from isinglearn.problem.exports.files import replacing
+
         with replacing(output) as file:
-            file.write(json.dumps(values).encode())
-        record["output"] = str(output)
-    if as_json:
-        print_json({"solve": record})
-        return
-    print_table(f"{problem}", ["", "value"], [[name, value] for name, value in record.items()])
-
-
-def _sampled(model: Any, solver: str, reads: int, seed: int, time_limit: float | None) -> Any:
-    from dwave import samplers
-
-    if solver == "annealer":
-        from isinglearn.solvers.annealer.sampler import AnnealingSampler
-
-        return AnnealingSampler().sample(model, num_reads=reads, seed=seed, time_limit=time_limit)
-    if solver == "tree-decomposition":
-        return samplers.TreeDecompositionSolver().sample(model)
-    kinds: dict[str, Any] = {
-        "tabu": samplers.TabuSampler,
-        "steepest-descent": samplers.SteepestDescentSampler,
-        "dwave-sa": samplers.SimulatedAnnealingSampler,
+            file.write(json.dumps(solved.sample).encode())
+    record: dict[str, Any] = {
+        **solved.size,
+        "solver": solved.solver,
+        "reason": solved.reason,
+        "status": solved.status.value,
+        "energy": solved.energy,
+        "bound": solved.bound,
+        "gap": None if solved.bound is None else solved.energy - solved.bound,
+        "reads": solved.reads,
+        "reads_with_that_energy": solved.alike,
+        "seconds": solved.seconds,
+        "interrupted": common.interrupts.seen,
+        "note": solved.note,
+        "output": None if output is None else str(output),
     }
-    return kinds[solver]().sample(model, num_reads=reads, seed=seed)
+    common.answer({"solve": record}, lambda: print_values(str(problem), record))

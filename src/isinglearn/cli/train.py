@@ -1,207 +1,139 @@
-"""``isinglearn train`` and ``isinglearn predict``: a table to a model file, a model file to predictions."""
+"""``isinglearn train``: a table to a model file."""
 
 from __future__ import annotations
 
-import csv
-import io
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from isinglearn.cli.common import SEED, as_json, print_json, print_table, watching
+from isinglearn.cli.common import Common, output, with_common
+from isinglearn.cli.data import read_labelled, table_argument, table_options
+from isinglearn.cli.networks import network_options
+from isinglearn.cli.parameters import COUNT, FILE, one_of, writable
+from isinglearn.cli.printing import print_values
+from isinglearn.lowering.options import FORMULATIONS
 
-if TYPE_CHECKING:
-    from isinglearn.tables import Table
-
-# Labels of more different values than this are numbers to predict, not classes.
-MOST_CLASSES = 20
-
-
-def _widths(context: click.Context, option: click.Parameter, value: str) -> tuple[int, ...]:
-    """Turn "16,8" into widths."""
-    try:
-        widths = tuple(int(part) for part in value.split(",") if part.strip())
-    except ValueError as error:
-        raise click.BadParameter("whole numbers with commas, for example 16,8") from error
-    if any(width < 1 for width in widths):
-        raise click.BadParameter("every width is at least 1")
-    return widths
+# As isinglearn.training has them; its import takes a second.
+LOSSES = ("cross_entropy", "logistic", "hinge", "square")
 
 
 @click.command("train")
-@click.argument("data", type=click.Path(path_type=Path))
-@click.option("--target", required=True, help="Column of the labels.")
+@table_argument()
+@table_options
+@network_options(hidden="8", weight_bits=4)
 @click.option(
-    "--task",
-    default="auto",
-    show_default=True,
-    type=click.Choice(["auto", "classify", "regress"]),
-    help="By default what the labels look like.",
+    "--loss", **one_of(LOSSES), help="What is minimised; by default what suits labels and strategy."
 )
-@click.option(
-    "--hidden", default="8", show_default=True, callback=_widths, help="Widths of hidden layers."
-)
-@click.option("--input-bits", default=4, show_default=True, help="Bits of the quantised features.")
 @click.option("--strategy", default="auto", show_default=True, help="How to train.")
 @click.option("--solver", default="auto", show_default=True, help="Who solves the QUBOs.")
-@click.option("--time-limit", type=float, help="Seconds; the best network so far is kept.")
-@click.option("--seed", default=0, show_default=True, type=SEED, help="Same seed, same model.")
+@click.option(
+    "--formulation",
+    default="compact",
+    show_default=True,
+    **one_of(FORMULATIONS),
+    help="How one problem for all rows is written.",
+)
+@click.option(
+    "--steps", type=COUNT, metavar="N", help="Steps of the training, for strategies that take many."
+)
 @click.option(
     "--test",
     default=0.2,
     show_default=True,
     type=click.FloatRange(0, 0.9),
+    metavar="SHARE",
     help="Share of the rows to hold out and test on; 0 for none.",
 )
-@click.option(
-    "-o",
-    "--output",
-    default=Path("model.json"),
-    show_default=True,
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Where to write the model.",
-)
+@output("model.json", "Where to write the model.")
 @click.option(
     "--report",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=FILE,
+    callback=writable,
     help="Write a report as one self-contained HTML page.",
 )
-@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
-@as_json
+@with_common(seed="Same seed, same model.", time_limit="Seconds; the best network so far is kept.")
 def train_command(
+    common: Common,
     data: Path,
-    target: str,
+    target: str | None,
+    features: tuple[str, ...] | None,
     task: str,
     hidden: tuple[int, ...],
-    input_bits: int,
     strategy: str,
     solver: str,
-    time_limit: float | None,
-    seed: int,
+    steps: int | None,
     test: float,
     output: Path,
     report: Path | None,
-    quiet: bool,
-    as_json: bool,
+    **settings: Any,
 ) -> None:
-    """Train a quantised network on a table (.csv, .npz, .parquet) and write it to a file."""
+    """Train a network on a table and write it to a file.
+
+    The table (.csv, .npz, .parquet) has one row per sample and one column per feature. Ctrl-C and a time
+    limit end the training; the best network so far is written.
+    """
     import numpy as np
 
     from isinglearn.estimators import IsingClassifier, IsingRegressor
-    from isinglearn.tables import read_table
 
-    table = read_table(data, target)
-    assert table.y is not None
-    regress = task == "regress" or (task == "auto" and _are_numbers(table))
-    settings: dict[str, Any] = {
-        "input_bits": input_bits,
-        "strategy": strategy,
-        "solver": solver,
-        "time_limit": time_limit,
-        "random_state": seed,
-    }
-    kind = IsingRegressor if regress else IsingClassifier
-    estimator = kind(hidden, **settings)
-    order = np.random.default_rng(seed).permutation(len(table.y))
+    table, kind = read_labelled(data, target, features, task)
+    labels = table.labels(kind)
+    estimator = (IsingRegressor if kind == "regress" else IsingClassifier)(
+        hidden,
+        strategy=strategy,
+        solver=solver,
+        max_iter=steps,
+        time_limit=common.time_limit,
+        random_state=common.seed,
+        **settings,
+    )
+    order = np.random.default_rng(common.seed).permutation(len(labels))
     held, kept = np.split(order, [round(test * len(order))])
-    with watching("training"):
-        estimator.fit(table.X[kept], table.y[kept])
-    estimator.model_.save(output)
+    if not len(kept):
+        raise click.UsageError(f"--test {test:g} of {len(order)} rows leaves none to train on.")
+    with common.progress("training", limit=common.time_limit) as bar:
+        estimator.fit(table.X[kept], labels[kept], on_event=bar.on_event)
+    model = replace(estimator.model_, features=table.features)
+    model.save(output)
     if report is not None:
-        from isinglearn.report.html import write_report
-        from isinglearn.report.record import record_of_training
-
-        test_data = (table.X[held], table.y[held]) if len(held) else (None, None)
-        page = record_of_training(
-            estimator.trained_,
-            table.X[kept],
-            table.y[kept],
-            X_test=test_data[0],
-            y_test=test_data[1],
-            model=estimator.model_,
-            feature_names=list(table.features),
-            verdict=estimator.verdict_,
-            gap=estimator.optimality_gap_,
-            solver=solver,
-            seed=seed,
-            title=f"{data.name}, target {target}",
-            command=shlex.join(["isinglearn", *sys.argv[1:]]),
-        )
-        write_report(page, report)
+        with common.progress("report"):
+            tests = (table.X[held], labels[held]) if len(held) else ()
+            model.report(
+                report,
+                table.X[kept],
+                labels[kept],
+                *tests,
+                title=f"{data.name}, target {table.target}",
+                command=shlex.join(["isinglearn", *sys.argv[1:]]),
+            )
     record = {
-        "task": "regression" if regress else "classification",
+        "task": "regression" if kind == "regress" else "classification",
         "rows": len(kept),
         "features": list(table.features),
-        "train_score": float(estimator.score(table.X[kept], table.y[kept])),
+        "score": "R2" if kind == "regress" else "accuracy",
+        "train_score": _score(estimator, table.X[kept], labels[kept]),
         "test_rows": len(held),
-        "test_score": float(estimator.score(table.X[held], table.y[held])) if len(held) else None,
-        "score": "R2" if regress else "accuracy",
+        "test_score": _score(estimator, table.X[held], labels[held]),
+        "strategy": estimator.model_.strategy,
         "loss": float(estimator.loss_),
+        "bound": estimator.model_.bound,
+        "steps": int(estimator.n_iter_),
         "spins": int(estimator.n_spins_),
         "qubos": int(estimator.n_qubos_),
+        "seconds": float(estimator.model_.seconds),
+        "interrupted": common.interrupts.seen,
         "verdict": str(estimator.verdict_),
         "model": str(output),
         "report": None if report is None else str(report),
     }
-    if as_json:
-        print_json({"train": record})
-    elif not quiet:
-        rows = [[name, _shown(value)] for name, value in record.items() if value is not None]
-        print_table(f"{data}, target {target}", ["", "value"], rows, wide=["value"])
+    common.answer({"train": record}, lambda: print_values(f"{data}, target {target}", record))
 
 
-def _are_numbers(table: Table) -> bool:
-    """Whether labels look like numbers to predict."""
-    import numpy as np
-
-    assert table.y is not None
-    return table.y.dtype.kind == "f" or (
-        table.y.dtype.kind == "i" and len(np.unique(table.y)) > MOST_CLASSES
-    )
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    return ", ".join(value) if isinstance(value, list) else str(value)
-
-
-@click.command("predict")
-@click.argument("model", type=click.Path(path_type=Path))
-@click.argument("data", type=click.Path(path_type=Path))
-@click.option("--target", help="Column of the labels, if the table has it: to compare with.")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write a CSV file with the column 'prediction'; by default to the terminal.",
-)
-@as_json
-def predict_command(
-    model: Path, data: Path, target: str | None, output: Path | None, as_json: bool
-) -> None:
-    """Predict with a model file; the table has the features of the training, in the same order."""
-    import isinglearn as il
-    from isinglearn.problem.exports.files import replacing
-    from isinglearn.tables import read_table
-
-    loaded, table = il.load(model), read_table(data, target)
-    found = loaded.predict(table.X).tolist()
-    right = None
-    if table.y is not None and loaded.target_range is None:
-        right = sum(str(a) == str(b) for a, b in zip(found, table.y.tolist(), strict=True))
-    if as_json:
-        print_json({"predict": {"predictions": found, "right": right}})
-        return
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([["prediction"], *([value] for value in found)])
-    if output is None:
-        click.echo(text.getvalue(), nl=False)
-    else:
-        with replacing(output) as file:
-            file.write(text.getvalue().encode())
-    if right is not None:
-        click.echo(f"{right} of {len(found)} right ({right / len(found):.1%})", err=True)
+def _score(estimator: Any, X: Any, y: Any) -> float | None:
+    """Accuracy or R2, where there are rows enough to speak of it."""
+    enough = len(y) >= (1 if hasattr(estimator, "classes_") else 2)
+    return float(estimator.score(X, y)) if enough else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -12,18 +13,18 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from isinglearn.errors import OptionError, check_count
-from isinglearn.estimators.fitting import Data, Fit, Settings, fit
 from isinglearn.estimators.networks import network_of
-from isinglearn.estimators.weights import check_weights, merged
-from isinglearn.model import Model
+from isinglearn.estimators.samples import merged
 from isinglearn.model.quantiser import Quantiser
 from isinglearn.problem.encodings import IntArray
-from isinglearn.training import TrainingEvent
+from isinglearn.training import STRATEGIES, OnTraining, Trained, TrainingEvent, train
 from isinglearn.training.labels import Kind
+from isinglearn.training.weights import whole_weights
 
 Floats = NDArray[np.float64]
 # Lines that ``verbose`` writes for a whole training.
 _LINES = 20
+# Blocks settle within this many steps on small data.
 _BLOCK_STEPS = 500
 
 
@@ -44,15 +45,13 @@ class _IsingEstimator(BaseEstimator):  # type: ignore[misc]
     random_state: Any
     verbose: int
     warm_start: bool
-    model_: Model
-    _fit: Fit
+    model_: Trained
 
     @property
     def _strategy(self) -> str:
         """Blocks where the network allows them: they take data of any size in little time."""
-        if self.strategy == "auto":
-            return "decomposed" if self.activation == "sign" else "direct"
-        if self.strategy == "decomposed" and self.activation != "sign":
+        blocks = self.activation == "sign"
+        if self.strategy == "decomposed" and not blocks:
             raise OptionError(
                 "only signs can be trained block by block",
                 where="activation with strategy='decomposed'",
@@ -60,14 +59,17 @@ class _IsingEstimator(BaseEstimator):  # type: ignore[misc]
                 received=repr(self.activation),
                 remedy="use strategy='direct', or 'auto', and few samples",
             )
+        if self.strategy == "auto":
+            return "decomposed" if blocks else "direct"
         return self.strategy
 
     @property
-    def _steps(self) -> int | None:
-        """As many as asked for; blocks settle within this many on small data."""
-        if self.max_iter is not None:
-            return check_count(self.max_iter, "max_iter")
-        return _BLOCK_STEPS if self._strategy == "decomposed" else None
+    def _reason(self) -> str:
+        if self.strategy != "auto":
+            return ""
+        if self._strategy == "decomposed":
+            return "blocks take data of any size in little time"
+        return "only signs can be trained block by block"
 
     def _checked(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, **options: Any
@@ -75,7 +77,7 @@ class _IsingEstimator(BaseEstimator):  # type: ignore[misc]
         """Turn what ``fit`` is given into arrays."""
         inputs, labels = validate_data(self, X, y, dtype=np.float64, **options)
         weights = _check_sample_weight(sample_weight, inputs, dtype=np.float64)
-        check_weights(weights)
+        whole_weights(weights, len(weights))
         return inputs, labels, weights
 
     def _quantiser(self, X: Floats) -> Quantiser:
@@ -97,15 +99,15 @@ class _IsingEstimator(BaseEstimator):  # type: ignore[misc]
         weights: Floats,
         outputs: int,
         kind: Kind,
+        on_event: OnTraining | None,
         label_scale: int = 1,
         **faces: Any,
     ) -> Self:
         """Train on real inputs and whole labels over ``label_scale``, and keep what came out."""
-        start: Fit | None = self._fit if self._goes_on else None
+        start = self.model_ if self._goes_on else None
         quantiser = self._quantiser(X)
         rows, labels, sums = merged(quantiser(X), y, weights)
-        if label_scale > 1:
-            labels = labels / float(label_scale)  # type: ignore[assignment]
+        targets = labels / float(label_scale) if label_scale > 1 else labels
         network = network_of(
             X.shape[1],
             self.hidden,
@@ -115,49 +117,84 @@ class _IsingEstimator(BaseEstimator):  # type: ignore[misc]
             weight_bits=self.weight_bits,
             numbers=kind == "numbers",
         )
-        settings = Settings(
-            self._strategy,
-            self.solver,
-            self._named_loss(outputs),
-            self.formulation,
-            self._steps,
-            self.time_limit,
-            int(check_random_state(self.random_state).randint(2**31 - 1)),
+        strategy = self._strategy
+        options = self._options(strategy, label_scale)
+        trained = train(
+            network,
+            rows,
+            targets,
+            strategy=strategy,
+            solver=self.solver,
+            loss=self._loss(outputs),
+            sample_weight=sums,
+            start=start,
+            time_limit=self.time_limit,
+            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
+            on_event=on_event or self._writer(options.get("steps")),
+            **options,
         )
-        data = Data(rows, labels, sums, kind, label_scale)
-        self._fit = fit(network, data, settings, start, self._on_event())
-        trained = self._fit.trained
-        self.trained_ = trained
-        self.model_ = Model(trained.network, trained.parameters, quantiser=quantiser, **faces)
+        names = getattr(self, "feature_names_in_", None)
+        features = None if names is None else tuple(names)
+        self.model_ = replace(
+            trained, reason=self._reason, quantiser=quantiser, features=features, **faces
+        )
         self.loss_ = trained.loss
         self.loss_curve_ = trained.loss_curve.tolist()
         self.n_iter_ = trained.steps
         self.n_qubos_ = trained.qubos
-        self.n_spins_ = self._fit.spins
-        self.verdict_ = self._fit.verdict
-        self.optimality_gap_ = self._fit.gap
+        self.n_spins_ = _spins(trained)
+        self.verdict_ = trained.verdict
+        self.optimality_gap_ = trained.gap
         return self
 
-    def _named_loss(self, outputs: int) -> Any:
+    def _options(self, strategy: str, label_scale: int) -> dict[str, Any]:
+        """The strategy's options, of those that it knows; what it does not know must not be asked of it."""
+        if strategy not in STRATEGIES:
+            # Which the training refuses.
+            return {}
+        known = {field.name for field in fields(STRATEGIES[strategy].Options)}
+        if "formulation" not in known and self.formulation != "compact":
+            raise OptionError(
+                "this strategy has one formulation only",
+                where=f"formulation with strategy={strategy!r}",
+                rule="'compact'",
+                received=repr(self.formulation),
+                remedy="use strategy='direct'",
+            )
+        steps = _BLOCK_STEPS if strategy == "decomposed" else None
+        offered = {
+            "formulation": self.formulation,
+            "label_scale": label_scale,
+            "steps": steps if self.max_iter is None else check_count(self.max_iter, "max_iter"),
+        }
+        asked = {name: value for name, value in offered.items() if value is not None}
+        return {name: value for name, value in asked.items() if name in known}
+
+    def _loss(self, outputs: int) -> Any:
         return self.loss
 
-    def _on_event(self) -> Any:
+    def _writer(self, steps: int | None) -> OnTraining | None:
         """What writes news to the standard output, or nothing."""
         if not self.verbose:
             return None
-        every = max(1, (self._steps or 1) // _LINES)
+        every = max(1, (steps or 1) // _LINES)
 
         def write(event: TrainingEvent) -> None:
-            if event.step == 1 or event.step % every == 0 or event.message:
+            if event.step <= 1 or event.step % every == 0 or event.message:
                 loss = "" if event.loss is None else f" loss {event.loss:.6g}"
                 text = f"step {event.step}{loss}, {event.qubos} QUBOs, {event.seconds:.1f} s"
                 sys.stdout.write(f"[{type(self).__name__}] {text} {event.message}".rstrip() + "\n")
 
         return write
 
-    def _outputs(self, X: ArrayLike) -> Floats:
-        """Turn real inputs into output numerators, (samples, outputs)."""
+    def _inputs(self, X: ArrayLike) -> Floats:
+        """Turn what is to be predicted into an array."""
         check_is_fitted(self)
-        inputs = validate_data(self, X, dtype=np.float64, reset=False)
-        model: Model = self.model_
-        return model.outputs(inputs) * model.network.output_scale
+        return np.asarray(validate_data(self, X, dtype=np.float64, reset=False))
+
+
+def _spins(trained: Trained) -> int:
+    """The largest QUBO; of a problem that was solved in another form, the one that it stands for."""
+    if trained.max_spins or trained.run is None:
+        return trained.max_spins
+    return int(trained.run.problem.qubo.num_variables)

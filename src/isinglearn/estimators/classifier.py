@@ -12,16 +12,13 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from isinglearn.errors import DataError, OptionError
 from isinglearn.estimators.base import Floats, _IsingEstimator
-
-# Losses whose outputs, by the scale that was learned with them, are logarithms of odds.
-_ODDS = ("cross_entropy", "logistic")
+from isinglearn.training import OnTraining
+from isinglearn.training.labels import ODDS
 
 
 def _has_odds(classifier: IsingClassifier) -> bool:
     """Whether the loss speaks of probabilities."""
-    if classifier.loss is None:
-        return classifier._strategy == "decomposed"
-    return classifier.loss in _ODDS
+    return isinstance(classifier._loss(2), str) and classifier._loss(2) in ODDS
 
 
 class IsingClassifier(ClassifierMixin, _IsingEstimator):  # type: ignore[misc]
@@ -52,7 +49,8 @@ class IsingClassifier(ClassifierMixin, _IsingEstimator):  # type: ignore[misc]
         A solver's name, a dimod sampler, or ``"auto"``.
     strategy
         ``"decomposed"`` (small QUBOs for any amount of data), ``"direct"`` (one problem, with a proof where
-        the solver gives one), any other of :func:`isinglearn.train`, or ``"auto"``: decomposed for signs.
+        the solver gives one), any other of :func:`isinglearn.train`, or ``"auto"``: decomposed for signs,
+        else direct.
     max_iter
         Steps of strategies that take many; ``None`` for 500 with blocks, and for what the others think best.
     time_limit
@@ -72,9 +70,8 @@ class IsingClassifier(ClassifierMixin, _IsingEstimator):  # type: ignore[misc]
     classes_, n_features_in_, feature_names_in_
         As everywhere.
     model_
-        The network with its quantiser and classes; ``model_.save(path)`` writes it.
-    trained_
-        What training returned: curves, counts, strategy.
+        The network with its quantiser and classes, and how it was found (:class:`isinglearn.Trained`);
+        ``model_.save(path)`` writes it.
     loss_, loss_curve_, n_iter_
         Training loss, that seen by each step, and their number.
     n_spins_, n_qubos_
@@ -119,12 +116,17 @@ class IsingClassifier(ClassifierMixin, _IsingEstimator):  # type: ignore[misc]
         self.warm_start = warm_start
         self.class_weight = class_weight
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        on_event: OnTraining | None = None,
+    ) -> Self:
         """Turn real features and labels into a trained classifier.
 
-        Weights are honoured in whole proportions: exactly where these are small, else to within one part in
-        a million of their sum, or, for blocks, which see samples repeated, one in 2000 (or twice the number
-        of distinct samples). A sample of weight 0 counts as not given.
+        ``sample_weight`` and ``on_event`` are those of :func:`isinglearn.train`.
         """
         inputs, labels, weights = self._checked(X, y, sample_weight)
         check_classification_targets(labels)
@@ -135,7 +137,7 @@ class IsingClassifier(ClassifierMixin, _IsingEstimator):  # type: ignore[misc]
                 "the samples are all of one class",
                 where="y",
                 rule="at least two classes among samples of positive weight",
-                received=f"the class {classes[0]!r} alone",
+                received=f"the class {classes.tolist()[0]!r} alone",
                 remedy="give samples of another class",
             )
         if self._goes_on and not np.array_equal(classes, self.classes_):
@@ -156,6 +158,7 @@ class IsingClassifier(ClassifierMixin, _IsingEstimator):  # type: ignore[misc]
             weights[some],
             1 if two else len(classes),
             "signs" if two else "classes",
+            on_event,
             classes=tuple(_plain(name) for name in classes.tolist()),
         )
 
@@ -185,9 +188,12 @@ class IsingClassifier(ClassifierMixin, _IsingEstimator):  # type: ignore[misc]
             )
         return factors
 
-    def _named_loss(self, outputs: int) -> Any:
+    def _loss(self, outputs: int) -> Any:
         """With two classes cross entropy is the logistic loss of one output."""
-        return "logistic" if self.loss == "cross_entropy" and outputs == 1 else self.loss
+        loss = self.loss
+        if loss is None and self._strategy == "decomposed":
+            loss = "cross_entropy"
+        return "logistic" if loss == "cross_entropy" and outputs == 1 else loss
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Turn real features into labels."""
@@ -201,10 +207,8 @@ class IsingClassifier(ClassifierMixin, _IsingEstimator):  # type: ignore[misc]
         With two classes half a step of the outputs' grid is added, so that 0, which counts as the second
         class, is on its side.
         """
-        outputs = self._outputs(X)
-        if len(self.classes_) == 2:
-            outputs = outputs[:, 0] + 0.5
-        return outputs / float(self.model_.network.output_scale)
+        inputs = self._inputs(X)
+        return self.model_.margins(inputs)
 
     @available_if(_has_odds)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: ArrayLike) -> Floats:
@@ -212,12 +216,8 @@ class IsingClassifier(ClassifierMixin, _IsingEstimator):  # type: ignore[misc]
 
         Only with losses that speak of odds, ``"cross_entropy"`` and ``"logistic"``.
         """
-        odds = self.decision_function(X)
-        odds = odds * (self._fit.scale * self.model_.network.output_scale)
-        if odds.ndim == 1:
-            odds = np.column_stack([np.zeros(len(odds)), odds])
-        shares = np.exp(odds - odds.max(axis=1, keepdims=True))
-        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+        inputs = self._inputs(X)
+        return self.model_.predict_proba(inputs)
 
 
 def _plain(name: Any) -> str | float:

@@ -11,6 +11,8 @@ from sklearn.base import RegressorMixin
 from isinglearn.errors import check_choice
 from isinglearn.estimators.base import Floats, _IsingEstimator
 from isinglearn.nn import MSE
+from isinglearn.training import OnTraining
+from isinglearn.training.labels import on_grid
 
 # Targets become multiples of one over this, much finer than what so small networks resolve.
 LABEL_SCALE = 128
@@ -72,8 +74,15 @@ class IsingRegressor(RegressorMixin, _IsingEstimator):  # type: ignore[misc]
         self.verbose = verbose
         self.warm_start = warm_start
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Turn real features and targets into a trained regressor; weights as :class:`IsingClassifier`."""
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        on_event: OnTraining | None = None,
+    ) -> Self:
+        """Turn real features and targets into a trained regressor, as :class:`IsingClassifier`."""
         inputs, targets, weights = self._checked(X, y, sample_weight, y_numeric=True)
         given = weights > 0
         targets = targets[given].astype(np.float64)
@@ -81,26 +90,23 @@ class IsingRegressor(RegressorMixin, _IsingEstimator):  # type: ignore[misc]
         if self._goes_on:
             low, high = self.target_range_
         self.target_range_ = (low, high)
-        # Halved first: the difference of two floats need not be one.
-        middle, radius = low / 2 + high / 2, high / 2 - low / 2
-        unit = (targets - middle) / (radius or 1.0)
         return self._train(
             inputs[given],
-            np.rint(np.clip(unit, -1, 1) * LABEL_SCALE).astype(np.int64),
+            on_grid(targets, low, high, LABEL_SCALE),
             weights[given],
             1,
             "numbers",
+            on_event,
             LABEL_SCALE,
             target_range=(low, high),
         )
 
-    def _named_loss(self, outputs: int) -> Any:
+    def _loss(self, outputs: int) -> Any:
         if not isinstance(self.loss, MSE | None):
             check_choice(self.loss, ("square",), "loss")
         return "square"
 
     def predict(self, X: ArrayLike) -> Floats:
         """Turn real features into numbers."""
-        outputs = self._outputs(X)[:, 0] / self.model_.network.output_scale
-        (low, high), share = self.target_range_, (outputs + 1) / 2
-        return np.asarray(low * (1 - share) + high * share)
+        inputs = self._inputs(X)
+        return self.model_.predict(inputs)

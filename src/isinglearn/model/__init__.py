@@ -35,6 +35,11 @@ class Model:
         Names to predict by: two for one output, the first for -1, else one for each output.
     target_range
         Of a regression: what the outputs -1 and +1 stand for.
+    features
+        Names of the inputs, for data that comes in named columns.
+    odds
+        What outputs are multiplied by to be logarithms of odds; ``None`` where the loss did not speak of
+        probabilities.
     """
 
     network: Sequential
@@ -42,6 +47,8 @@ class Model:
     quantiser: Quantiser | None = field(default=None, kw_only=True)
     classes: tuple[str | float, ...] | None = field(default=None, kw_only=True)
     target_range: tuple[float, float] | None = field(default=None, kw_only=True)
+    features: tuple[str, ...] | None = field(default=None, kw_only=True)
+    odds: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         specs, given = _ready(self.network), self.parameters
@@ -90,6 +97,32 @@ class Model:
         else:
             chosen = (numerators[:, 0] >= 0).astype(np.int64)
         return chosen if self.classes is None else np.array(self.classes)[chosen]
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Turn inputs into probabilities, shape (samples, classes): logistic or softmax of the odds.
+
+        With one output the classes are -1 and +1, and half a step of its grid is added, so that 0, which
+        counts as the second class, is on its side.
+        """
+        if self.odds is None:
+            raise NetworkError(
+                "this model knows no probabilities",
+                where="Model.predict_proba",
+                rule="a model that was trained with the loss 'cross_entropy' or 'logistic'",
+                received="one without odds",
+                remedy="train it with such a loss, or use outputs or predict",
+            )
+        odds = self.margins(X) * self.odds
+        if odds.ndim == 1:
+            odds = np.column_stack([np.zeros(len(odds)), odds])
+        shares = np.exp(odds - odds.max(axis=1, keepdims=True))
+        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+    def margins(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Turn inputs into what decides: above 0 or not, shape (samples,), or the largest of several."""
+        numerators = self._numerators(X)
+        shifted = numerators[:, 0] + 0.5 if numerators.shape[1] == 1 else numerators
+        return np.asarray(shifted / float(self.network.output_scale), dtype=np.float64)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file that :func:`isinglearn.load` reads: JSON, whole or not at all."""
@@ -157,6 +190,16 @@ def _check_faces(model: Model) -> None:
             and (outputs > 1 or classes is not None or not np.isfinite(ends).all()),
             "target_range",
             "two finite numbers, for one output and no classes",
+        ),
+        (
+            model.features is not None and len(set(model.features)) != model.network.in_features,
+            "features",
+            f"{model.network.in_features} different names",
+        ),
+        (
+            model.odds is not None and not (np.isfinite(model.odds) and model.odds > 0),
+            "odds",
+            "a finite number above 0",
         ),
     )
     for fault, name, rule in faults:

@@ -4,7 +4,8 @@
      "network": {"input_bits": 4, "input_shape": [2], "modules": [{"module": "Linear", ...}, ...]},
      "parameters": {"layer1.weight": [[1, -1], ...], ...},
      "quantiser": null | {"low": [...], "high": [...], "bits": 4},
-     "classes": null | [...], "target_range": null | [low, high]}
+     "classes": null | [...], "target_range": null | [low, high],
+     "features": null | [...], "odds": null | number}
 
 What a module writes of itself is its ``config``, so a new one needs nothing here.
 """
@@ -49,6 +50,14 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
 def read(path: str | os.PathLike[str], model: type[Model]) -> Model:
     """Turn a file that ``save`` wrote into a ``model`` again."""
     name = os.fspath(path)
+    if not Path(path).is_file():
+        raise _refused(
+            "there is no such file",
+            name,
+            "an existing file",
+            "nothing",
+            "check the name and the folder",
+        )
     try:
         text = Path(path).read_text(encoding="utf-8")
         record = json.loads(text, parse_constant=_no_number)
@@ -65,7 +74,8 @@ def read(path: str | os.PathLike[str], model: type[Model]) -> Model:
         what = "this file was written by a newer isinglearn" if newer else _DAMAGED
         remedy = "update isinglearn" if newer else _AGAIN
         raise _refused(what, name, f"version {VERSION}", version, remedy)
-    body = {key: record.get(key) for key in _KEYS}
+    # A key that the file does not have is none that its sum counted.
+    body = {key: record[key] for key in _KEYS if key in record}
     if record.get("sha256", _digest(body)) != _digest(body):
         rule = "the sha256 that it carries; a file written by hand may leave it out"
         raise _refused(_DAMAGED, name, rule, "another", _AGAIN)
@@ -73,7 +83,7 @@ def read(path: str | os.PathLike[str], model: type[Model]) -> Model:
         return rebuilt(body, model)
 
 
-_KEYS = ("network", "parameters", "quantiser", "classes", "target_range")
+_KEYS = ("network", "parameters", "quantiser", "classes", "target_range", "features", "odds")
 _AGAIN = "get the file again from where it came"
 _OTHER = "pass a file that Model.save wrote"
 _DAMAGED = "this model file is damaged"
@@ -101,6 +111,8 @@ def described(model: Model) -> dict[str, Any]:
         },
         "classes": None if model.classes is None else list(model.classes),
         "target_range": None if model.target_range is None else list(model.target_range),
+        "features": None if model.features is None else list(model.features),
+        "odds": model.odds,
     }
 
 
@@ -112,9 +124,12 @@ def rebuilt(body: Mapping[str, Any], model: type[Model]) -> Model:
     _check_size(modules, sum(value.size for value in parameters.values()))
     network = Sequential(*modules, input_shape=tuple(given["input_shape"]))
     network = network.resolved(given["input_bits"])
-    quantiser, classes, ends = body["quantiser"], body["classes"], body["target_range"]
+    quantiser, classes, ends = map(body.get, ("quantiser", "classes", "target_range"))
+    features, odds = body.get("features"), body.get("odds")
     if not all(isinstance(one, str | int | float) for one in classes or ()):
         raise ValueError("classes that are neither text nor numbers")
+    if not all(isinstance(one, str) for one in features or ()):
+        raise ValueError("names of features that are no text")
     low, high = ends or (0.0, 0.0)
     made = model(
         network,
@@ -122,6 +137,8 @@ def rebuilt(body: Mapping[str, Any], model: type[Model]) -> Model:
         quantiser=None if quantiser is None else Quantiser(**quantiser),
         classes=None if classes is None else tuple(classes),
         target_range=None if ends is None else (float(low), float(high)),
+        features=None if features is None else tuple(features),
+        odds=None if odds is None else float(odds),
     )
     # One sample goes through: whatever does not fit together shows here and not later.
     network.reach(float(made.largest_input))

@@ -55,10 +55,19 @@ class Quantiser:
 
     def __call__(self, X: ArrayLike) -> IntArray:
         """Turn real features (samples, features) into whole numbers."""
+        given = np.asarray(X, dtype=np.float64)
+        if given.ndim != 2 or given.shape[1] != self.low.size:
+            raise DataError(
+                "this is not the number of features",
+                where="X",
+                rule=f"rows of {self.low.size} features, those of the training data",
+                received=f"shape {given.shape}",
+                remedy="leave other columns out",
+            )
         # The width of a range must be a float, too: very large numbers are made smaller first.
         large = (
             float(max(np.abs(self.low).max(), np.abs(self.high).max())) > np.finfo(float).max / 4
         )
         factor = 0.25 if large else 1.0
-        clipped = np.clip(np.asarray(X, dtype=np.float64), self.low, self.high)
+        clipped = np.clip(given, self.low, self.high)
         return quantise(clipped * factor, self.bits, low=self.low * factor, high=self.high * factor)

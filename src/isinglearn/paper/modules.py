@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from isinglearn.conformance import added_spins, enumerate_example, enumerate_loss
@@ -11,6 +12,9 @@ from isinglearn.nn import LOSSES, MODULES, Loss, Module, Sequential, trials
 from isinglearn.nn.module import Trial
 from isinglearn.solvers.base import Status
 from isinglearn.solvers.run import solve
+
+# Called with a name, how many are done and how many there are.
+OnModule = Callable[[str, int, int], None]
 
 # The paper's names where ours differ, and what its table lists without a formulation.
 PAPER_NAMES = {
@@ -32,10 +36,19 @@ OPEN = {
 BEYOND = ("Flatten", "Residual", "Staircase")
 
 
-def check_modules(seed: int = 0) -> list[dict[str, Any]]:
-    """Enumerate and train every module and loss; a row for each, and for what is still open."""
-    rows = [_module_row(name, module, seed) for name, module in MODULES.items()]
-    rows += [_loss_row(name, loss, seed) for name, loss in LOSSES.items()]
+def check_modules(seed: int = 0, on_module: OnModule | None = None) -> list[dict[str, Any]]:
+    """Enumerate and train every module and loss; a row for each, and for what is still open.
+
+    ``on_module`` is told the name of each before its turn, how many are done, and how many there are.
+    """
+    rows = []
+    for done, name in enumerate((*MODULES, *LOSSES)):
+        if on_module is not None:
+            on_module(name, done, len(MODULES) + len(LOSSES))
+        module = MODULES.get(name)
+        rows.append(
+            _module_row(name, module, seed) if module else _loss_row(name, LOSSES[name], seed)
+        )
     ordered = []
     for kind, names in OPEN.items():
         ordered += [row for row in rows if row["kind"] == kind]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isinglearn.errors import OverflowRefused
 from isinglearn.problem.coding import BitCode
 from isinglearn.problem.encodings import IntArray
 from isinglearn.problem.forms import QUBO, Energy, Products
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 # Coefficients that are no whole numbers are rounded to this many steps of the largest one.
 STEPS = 1 << 20
+_LARGEST = 2.0**62
 
 
 def qubo_of_matrix(matrix: NDArray[np.float64]) -> tuple[QUBO, float]:
@@ -44,6 +46,14 @@ def _whole(count: int, left: IntArray, right: IntArray, values: NDArray[Any]) ->
     unit = 1.0
     if not np.array_equal(values, np.rint(values)):
         unit = float(np.abs(values).max()) / STEPS
+    if not np.abs(values / unit).sum() < _LARGEST:
+        raise OverflowRefused(
+            "the energies do not fit into 64 bits",
+            where="coefficients",
+            rule="whole numbers that add up to less than 2^62",
+            received=f"{np.abs(values / unit).sum():g}",
+            remedy="divide them by a common factor",
+        )
     whole = np.rint(values / unit).astype(np.int64)
     bits = VariableTable([bit_block("", "x", "bit", ("number",), np.arange(count)[:, None])])
     terms = np.stack([np.where(left == right, -1, left), right], axis=1)

@@ -6,8 +6,8 @@ import html
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-# Characters beyond which a cell is a sentence.
-_LONG = 40
+# Characters beyond which a value is a sentence, in a table and among facts.
+_LONG, _WIDE = 40, 26
 
 
 def escaped(value: object) -> str:
@@ -25,8 +25,13 @@ def shown(value: Any) -> str:
         case int():
             return f"{value:,}".replace(",", "\u202f")
         case float():
-            return f"{value:.6g}"
+            return f"{value:.4g}"
     return str(value)
+
+
+def counted(count: int, noun: str) -> str:
+    """Turn a number and a noun into both, in the plural but for one."""
+    return f"{shown(count)} {noun}{'' if count == 1 else 's'}"
 
 
 def percent(share: float | None) -> str:
@@ -44,47 +49,44 @@ def paragraph(text: str, kind: str = "") -> str:
     return f'<p class="{kind}">{escaped(text)}</p>' if kind else f"<p>{escaped(text)}</p>"
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Turn rows of values into a table that scrolls by itself where the page is narrow."""
-    rows = list(rows)
-    # A column of numbers is set flush right, its head too.
-    numeric = [
-        bool(rows) and all(isinstance(row[at], int | float) or row[at] is None for row in rows)
+def table(head: Sequence[str], rows: Iterable[Sequence[Any]], numbers: Iterable[int] = ()) -> str:
+    """Turn rows of values into a table that scrolls by itself where the page is narrow.
+
+    Columns of numbers, and those of the places ``numbers``, are set flush right.
+    """
+    rows, right = list(rows), set(numbers)
+    kinds = [
+        ' class="number"'
+        if at in right or all(isinstance(row[at], int | float | None) for row in rows)
+        # Long text gets room, else a narrow page sets one word per line.
+        else ' class="prose"'
+        if any(len(str(row[at])) > _LONG for row in rows)
+        else ""
         for at in range(len(head))
     ]
-    # Long text gets room, else a narrow page sets one word per line.
-    prose = [any(len(str(row[at])) > _LONG for row in rows) for at in range(len(head))]
-    kinds = [
-        ' class="number"' if number else ' class="prose"' if long else ""
-        for number, long in zip(numeric, prose, strict=True)
-    ]
-    heads = "".join(
-        f'<th scope="col"{kind}>{escaped(name)}</th>'
-        for name, kind in zip(head, kinds, strict=True)
-    )
-    lines = [
-        "<tr>"
-        + "".join(
-            f"<td{kind}>{escaped(shown(value))}</td>"
-            for value, kind in zip(row, kinds, strict=True)
-        )
-        + "</tr>"
-        for row in rows
-    ]
+    lines = [_row("td", kinds, map(shown, row)) for row in rows]
     return (
-        '<div class="scroll"><table>\n<thead><tr>'
-        + heads
-        + "</tr></thead>\n<tbody>\n"
+        '<div class="scroll"><table>\n<thead>'
+        + _row("th", [f' scope="col"{kind}' for kind in kinds], head)
+        + "</thead>\n<tbody>\n"
         + "\n".join(lines)
         + "\n</tbody></table></div>"
     )
 
 
-def pairs(rows: Iterable[tuple[str, Any]]) -> str:
-    """Turn names and values into a table of two columns; what is not known is left out."""
-    lines = [
-        f'<tr><th scope="row">{escaped(name)}</th><td>{escaped(shown(value))}</td></tr>'
+def _row(tag: str, kinds: Iterable[str], cells: Iterable[str]) -> str:
+    inner = "".join(
+        f"<{tag}{kind}>{escaped(cell)}</{tag}>" for kind, cell in zip(kinds, cells, strict=True)
+    )
+    return f"<tr>{inner}</tr>"
+
+
+def facts(rows: Iterable[tuple[str, Any]]) -> str:
+    """Turn names and values into a grid of as many columns as fit; what is not known is left out."""
+    items = [
+        ("<div class='wide'>" if len(shown(value)) > _WIDE else "<div>")
+        + f"<dt>{escaped(name)}</dt><dd>{escaped(shown(value))}</dd></div>"
         for name, value in rows
         if value is not None and value != ""
     ]
-    return '<div class="scroll"><table><tbody>\n' + "\n".join(lines) + "\n</tbody></table></div>"
+    return '<dl class="facts">\n' + "\n".join(items) + "\n</dl>"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isinglearn.report.figures import NEGATIVE, POSITIVE
+from isinglearn.report.drawing import NEGATIVE, POSITIVE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

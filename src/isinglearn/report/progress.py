@@ -1,4 +1,4 @@
-"""Events, reads and steps to curves of bounded length."""
+"""Who solved it and how it went: events, reads and steps to curves of bounded length."""
 
 from __future__ import annotations
 
@@ -10,12 +10,28 @@ from numpy.typing import NDArray
 
 from isinglearn.lowering.pipeline import INFEASIBLE
 from isinglearn.report.measures import number
+from isinglearn.solvers.base import SOLVERS, Form
 from isinglearn.solvers.run import Run
 from isinglearn.solvers.session import Event
 from isinglearn.training.loop import Trained
 
 # Points of a curve, and different losses of reads, that are kept at most.
 MOST_POINTS = 1000
+
+
+def solver_record(run: Run) -> dict[str, Any]:
+    """Turn a run into who answered it, in which form, and how it ended."""
+    # Of a solver that is none of ours it is known whether it gave the QUBO's bits.
+    foreign = Form.PROBLEM if run.result.bits is None else Form.QUBO
+    usual = SOLVERS[run.solver].accepts[0] if run.solver in SOLVERS else foreign
+    return {
+        "name": run.solver,
+        "form": str(run.arguments.get("form") or usual.value),
+        "reason": run.reason,
+        "note": run.note,
+        "status": run.status.value,
+        "seconds": run.seconds,
+    }
 
 
 def curve_of_events(events: Iterable[Event]) -> dict[str, Any] | None:

@@ -6,7 +6,6 @@ predict on a grid.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -14,6 +13,7 @@ from numpy.typing import ArrayLike
 from isinglearn.data import Dataset
 from isinglearn.lowering.pipeline import Problem
 from isinglearn.model import Model
+from isinglearn.nn import Linear, Sequential
 from isinglearn.report.measures import (
     Judge,
     data_record,
@@ -21,11 +21,17 @@ from isinglearn.report.measures import (
     number,
     regions_record,
 )
-from isinglearn.report.progress import curve_of_events, curves_of_training, reads_record
+from isinglearn.report.progress import (
+    curve_of_events,
+    curves_of_training,
+    reads_record,
+    solver_record,
+)
 from isinglearn.report.repeat import calls_of_run, calls_of_training, repeat_record
 from isinglearn.report.spins import problem_record
 from isinglearn.report.stored import FORMAT, VERSION, Record, load_record, save_record
 from isinglearn.report.yardstick import (
+    Proof,
     baseline_of_problem,
     baseline_of_training,
     compared,
@@ -33,7 +39,6 @@ from isinglearn.report.yardstick import (
 )
 from isinglearn.solvers.base import Status
 from isinglearn.solvers.run import Run
-from isinglearn.solvers.session import Event
 from isinglearn.training.loop import Trained
 
 __all__ = ["Record", "load_record", "record_of_run", "record_of_training", "save_record"]
@@ -45,11 +50,10 @@ def record_of_run(
     y_test: ArrayLike | None = None,
     *,
     title: str = "",
-    events: Iterable[Event] = (),
     feature_names: list[str] | None = None,
     command: str = "",
     yardstick: bool = True,
-    prove_seconds: float = 0.0,
+    prove_seconds: float | None = None,
     show_data: bool = False,
 ) -> Record:
     """Turn a run into its record.
@@ -62,14 +66,13 @@ def record_of_run(
         Data of the same kind that was not trained on.
     title, feature_names
         For readers.
-    events
-        What ``on_event`` was given, for the curve over time.
     command
         How to repeat it; by default the calls.
     yardstick
         Train the gradient baseline as well.
     prove_seconds
-        How long an exact solver may try to prove more than the run did.
+        How long an exact solver may try to prove more than the run did; 0 for no such try. By default some
+        seconds at most, and only where a solver foresees that it will do.
     show_data
         Count the samples of two features in coarse cells, to be drawn over the regions.
     """
@@ -86,26 +89,21 @@ def record_of_run(
         "format": FORMAT,
         "version": VERSION,
         "kind": "run",
-        "title": title or f"{problem.network} by {run.solver}",
+        "title": title or _title(problem.network, run.solver),
         "data": data_record(judge, X, y, feature_names),
         "network": network_record(problem.network, parameters),
         **problem_record(problem),
-        "solver": {
-            "name": run.solver,
-            "reason": run.reason,
-            "note": run.note,
-            "status": run.status.value,
-            "seconds": run.seconds,
-        },
-        "progress": {"curve": curve_of_events(events), "reads": reads_record(run)},
+        "solver": solver_record(run),
+        "progress": {"curve": curve_of_events(run.events), "reads": reads_record(run)},
         "result": None,
         "regions": None,
         "yardstick": None,
         "repeat": repeat_record(run.seed, command or calls_of_run(run)),
     }
     if parameters is None:
-        why = f" {run.note}" if run.note else ""
-        record["verdict"] = _verdict(f"No network was found ({run.status.value}).{why}")
+        none = run.status is Status.INFEASIBLE
+        why = "it is proved that none fits the form" if none else run.note or "the solver gave none"
+        record["verdict"] = _verdict(f"No network was found: {why}.")
         return record
     loss = float(run.best.loss)
     record["result"] = {
@@ -118,12 +116,16 @@ def record_of_run(
         else judge.result(shape, *test) | {"loss": _loss(problem, shape, *test)},
     }
     record["regions"] = regions_record(shape, judge, X, y, show_data=show_data)
-    bound, by = proved(run, prove_seconds)
     other = baseline_of_problem(problem) if yardstick else "not asked for"
-    record["yardstick"] = compared(shape, other, judge, (X, y), test, loss, bound, by)
-    record["verdict"] = _verdict(
-        record["yardstick"]["words"], run.verdict.consistent, run.verdict.violations
+    record["yardstick"] = compared(
+        shape, other, judge, (X, y), test, loss, proved(run, prove_seconds)
     )
+    text = record["yardstick"]["words"]
+    if problem.box is not None:
+        text += (
+            " Networks whose predictions leave the range that the form can express do not count."
+        )
+    record["verdict"] = _verdict(text, run.verdict.consistent, run.verdict.violations)
     return record
 
 
@@ -131,19 +133,14 @@ def record_of_training(
     trained: Trained,
     X: ArrayLike,
     y: ArrayLike,
-    *,
     X_test: ArrayLike | None = None,
     y_test: ArrayLike | None = None,
-    model: Model | None = None,
-    problem: Problem | None = None,
+    *,
     title: str = "",
     feature_names: list[str] | None = None,
-    verdict: str = "",
-    gap: float | None = None,
-    solver: str = "",
-    seed: int | None = None,
     command: str = "",
     yardstick: bool = True,
+    prove_seconds: float | None = None,
     show_data: bool = False,
 ) -> Record:
     """Turn a training into its record.
@@ -151,72 +148,79 @@ def record_of_training(
     Parameters
     ----------
     trained
-        What ``isinglearn.train`` returned.
+        What ``isinglearn.train`` returned, or an estimator's ``model_``.
     X, y
-        The data it was trained on, as ``model`` takes it.
+        The data it was trained on, as ``trained`` takes it: real features where it has a quantiser.
     X_test, y_test
         Data of the same kind that was not trained on.
-    model
-        The model with its quantiser and classes, where there are such; by default ``trained``.
-    problem
-        What was compiled, where it was one problem: its spins and proofs are then part of the record.
     title, feature_names
-        For readers.
-    verdict, gap
-        What is known of the optimum, in words, and how much better another network could be at most.
-    solver, seed, command
-        How it was asked for.
-    yardstick, show_data
-        As for :func:`record_of_run`.
+        For readers; names are those of the model by default.
+    command
+        How to repeat it; by default the calls.
+    yardstick, prove_seconds, show_data
+        As for :func:`record_of_run`; where the training was not one problem nothing more can be proved.
     """
-    shape: Model = trained if model is None else model
-    judge = Judge.of(shape, y)
+    judge = Judge.of(trained, y)
     test = None if X_test is None or y_test is None else (X_test, y_test)
+    run, names = trained.run, feature_names or list(trained.features or ()) or None
     # Every loss of a training is at least 0.
-    bound, by = (
-        (0.0, "no loss is below 0") if gap is None else (trained.loss - gap, "this training")
-    )
+    proof = Proof(0.0, trained.loss <= 0, "no loss is below 0")
+    if run is not None:
+        proof = proved(run, prove_seconds)
     other: tuple[dict[str, Any], Model] | str = "not asked for"
     if yardstick:
         # One problem has the hinge of ``nn``, trainers by derivatives have its square.
         same = not (trained.strategy == "direct" and trained.loss_name == "hinge")
-        other = baseline_of_training(shape, judge, X, y, trained.loss_name, same_loss=same)
-    measured = compared(shape, other, judge, (X, y), test, trained.loss, bound, by)
-    compiled = problem_record(problem) if problem is not None else problem_record(None)
-    if problem is None:
+        other = baseline_of_training(trained, judge, X, y, trained.loss_name, same_loss=same)
+    measured = compared(trained, other, judge, (X, y), test, trained.loss, proof)
+    compiled = problem_record(None if run is None else run.problem)
+    if run is None:
         compiled["spins"] = {"largest": trained.max_spins, "qubos": trained.qubos}
+    # What happened within the one step of one problem says more than the step.
+    within = (
+        {} if run is None else {"curve": curve_of_events(run.events), "reads": reads_record(run)}
+    )
+    solver = {"name": trained.solver, "reason": trained.reason}
+    solver |= {} if run is None else solver_record(run)
+    broken = () if run is None else run.verdict.violations
     return {
         "format": FORMAT,
         "version": VERSION,
         "kind": "training",
-        "title": title or f"{trained.network}, {trained.strategy}",
-        "data": data_record(judge, X, y, feature_names),
+        "title": title or _title(trained.network, trained.strategy),
+        "data": data_record(judge, X, y, names),
         "network": network_record(trained.network, trained.parameters),
         **compiled,
         "solver": {
-            "name": solver,
+            **solver,
             "strategy": trained.strategy,
-            "reason": trained.reason,
             "steps": trained.steps,
             "qubos": trained.qubos,
             "largest": trained.max_spins,
             "seconds": trained.seconds,
             "finished": trained.finished,
         },
-        "progress": curves_of_training(trained),
+        "progress": {**curves_of_training(trained), **within},
         "result": {
             "loss_name": trained.loss_name,
             "loss": number(trained.loss),
-            "train": judge.result(shape, X, y),
-            "test": None if test is None else judge.result(shape, *test),
+            "train": judge.result(trained, X, y),
+            "test": None if test is None else judge.result(trained, *test),
         },
-        "regions": regions_record(shape, judge, X, y, show_data=show_data),
+        "regions": regions_record(trained, judge, X, y, show_data=show_data),
         "yardstick": measured,
-        "verdict": _verdict(measured["words"])
-        # A loss of 0 is the least there is, also where the training proved nothing.
-        | {"told": "" if measured["optimal"] and gap is None else _sentence(verdict)},
-        "repeat": repeat_record(seed, command or calls_of_training(trained, solver, seed)),
+        "verdict": _verdict(
+            measured["words"], None if run is None else run.verdict.consistent, broken
+        ),
+        "repeat": repeat_record(trained.seed, command or calls_of_training(trained)),
     }
+
+
+def _title(network: Sequential, how: str) -> str:
+    """Turn a network into its widths, inputs first, and how it was trained."""
+    widths = [network.in_features]
+    widths += [module.out_features for module in network.modules if isinstance(module, Linear)]
+    return f"A {'-'.join(map(str, widths))} network trained with {how}"
 
 
 def _smallest(problem: Problem) -> list[int]:
@@ -242,7 +246,3 @@ def _verdict(
         "violations": list(violations[:20]),
         "violations_count": len(violations),
     }
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:].rstrip(".") + "." if text else ""

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import platform
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
 import isinglearn
+from isinglearn.lowering.options import Options
+from isinglearn.lowering.pipeline import Problem
+from isinglearn.report.source import arguments_source, imports_source, network_source
+from isinglearn.solvers.base import SOLVERS
 from isinglearn.solvers.run import Run
 from isinglearn.training.loop import Trained
 
@@ -27,34 +32,47 @@ def repeat_record(seed: int | None, code: str) -> dict[str, Any]:
 
 
 def calls_of_run(run: Run) -> str:
-    """Turn a run into the calls that lead to it."""
-    problem, options = run.problem, run.problem.options
-    loss = f"nn.{problem.loss!r}"
-    return "\n".join(
-        [
-            "import isinglearn as il",
-            "from isinglearn import nn",
-            "",
-            f"# net: {problem.network}",
-            f"problem = il.compile(net, X, y, loss={loss}, formulation={options.formulation!r})",
-            "# with the options of the solver, if there were any",
-            f"run = il.solve(problem, {run.solver!r}, seed={run.seed})",
-        ]
+    """Turn a run into the calls that lead to it, given the same ``X`` and ``y``."""
+    problem = run.problem
+    # A sampler or solver of somebody else's: its name is known, how it was made is not.
+    solver = repr(run.solver) if run.solver in SOLVERS else f"{run.solver}(...)"
+    asked = arguments_source({"seed": run.seed, **run.arguments})
+    return _program(
+        f"net = {network_source(problem.network)}",
+        f"problem = il.compile(net, X, y{_compile_source(problem)})",
+        f"run = il.solve(problem, {solver}{asked})",
     )
 
 
-def calls_of_training(trained: Trained, solver: str, seed: int | None) -> str:
-    """Turn a training into the calls that lead to it."""
-    named = [f"strategy={trained.strategy!r}", f"loss={trained.loss_name!r}"]
-    named += [f"solver={solver!r}"] if solver else []
-    named += [] if seed is None else [f"seed={seed}"]
-    return "\n".join(
-        [
-            "import isinglearn as il",
-            "from isinglearn import nn",
-            "",
-            f"# net: {trained.network}",
-            "# with the options of the strategy, if there were any",
-            f"model = il.train(net, X, y, {', '.join(named)})",
-        ]
+def _compile_source(problem: Problem) -> str:
+    """What ``compile`` was given besides the network and the data, where it is not the default."""
+    options, data = problem.options, problem.data
+    usual = Options(options.formulation)
+    given: dict[str, Any] = {
+        field.name: getattr(options, field.name)
+        for field in fields(Options)
+        if getattr(options, field.name) != getattr(usual, field.name)
+    }
+    if options.formulation != Options().formulation:
+        given = {"formulation": options.formulation, **given}
+    if data.label_scale != 1:
+        given["label_scale"] = data.label_scale
+    loss = "" if type(problem.loss).__name__ == "MSE" else f", loss=nn.{problem.loss!r}"
+    weighted = "" if (data.weights == 1).all() else ", sample_weight=sample_weight"
+    return loss + arguments_source(given) + weighted
+
+
+def calls_of_training(trained: Trained) -> str:
+    """Turn a training into the calls that lead to it, given the same ``X`` and ``y``."""
+    given: dict[str, Any] = {"strategy": trained.strategy, "loss": trained.loss_name}
+    given |= {"solver": trained.solver, "seed": trained.seed}
+    return _program(
+        f"net = {network_source(trained.network)}",
+        "# with the options of the strategy, if there were any",
+        f"model = il.train(net, X, y{arguments_source(given)})",
     )
+
+
+def _program(*lines: str) -> str:
+    code = "\n".join(lines)
+    return "\n".join([*imports_source(code), "", code])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -15,8 +15,13 @@ from isinglearn.lowering.pipeline import INFEASIBLE, Problem
 from isinglearn.model import Model
 from isinglearn.nn import Hinge
 from isinglearn.report.measures import Judge, number
+from isinglearn.solvers.auto import choose
+from isinglearn.solvers.base import SOLVERS, Status
 from isinglearn.solvers.run import Run, solve
+from isinglearn.solvers.session import check_seconds
 
+# Seconds for a proof that nobody asked for, where one is foreseen to take no longer.
+PATIENCE = 10.0
 # Enough steps for small data to settle, few enough for large data not to keep a report waiting.
 _STEPS, _BATCH = 1000, 100
 # A wide range, and batches well below all data: on small data both decide how far a gradient gets.
@@ -111,53 +116,84 @@ def _faces(model: Model) -> dict[str, Any]:
     return {name: getattr(model, name) for name in ("quantiser", "classes", "target_range")}
 
 
-def proved(run: Run, seconds: float) -> tuple[float | None, str]:
-    """Turn a run into the largest lower bound that is known, and who proved it.
+@dataclass(frozen=True)
+class Proof:
+    """What is proved of all networks of a shape.
 
-    With ``seconds`` an exact solver tries for so long to raise it.
+    Attributes
+    ----------
+    bound
+        None has less loss than this; ``None`` if nothing is proved.
+    tight
+        Whether one has exactly that loss: the bound is the optimum.
+    by
+        Who proved it.
     """
-    bound, by = run.bound, run.solver
-    if bound is not None and bound <= run.problem.loss.lower_bound:
-        by = "no loss is below 0"
-    if seconds and run.gap:
-        try:
-            other = solve(
-                run.problem, "cpsat", time_limit=seconds, start=run.best.parameters, seed=run.seed
-            )
-        except IsingLearnError:
-            # A problem that the exact solver refuses is one of which nothing more is known.
-            return number(bound), by
-        if other.bound is not None and (bound is None or other.bound > bound):
-            bound, by = other.bound, other.solver
-    return number(bound), by
+
+    bound: float | None
+    tight: bool
+    by: str
 
 
-def in_words(loss: float, loss_of_baseline: float | None, bound: float | None) -> str:
+def proved(run: Run, seconds: float | None) -> Proof:
+    """Turn a run into what is proved: by itself, or by an exact solver that is asked for more.
+
+    It may try for ``seconds``; ``None`` is ``PATIENCE``, and only where a solver foresees that this will do;
+    0 is not at all.
+    """
+    least = run.problem.loss.lower_bound
+    trivial = run.result.bound is not None and run.result.bound <= least
+    own = Proof(number(run.bound), run.status is Status.OPTIMAL, run.solver)
+    own = replace(own, by="no loss is below 0") if trivial else own
+    if not run.gap or seconds == 0:
+        return own
+    patience = PATIENCE if seconds is None else check_seconds(seconds, "prove_seconds")
+    try:
+        choice = choose(run.problem, patience)
+        solver = SOLVERS[choice.solver]
+        # One that cannot tell how long it takes might take all the time for nothing.
+        hopeful = seconds is not None or solver.forecast(run.problem) is not None
+        if not (solver.traits.exact and hopeful):
+            return own
+        other = solve(run.problem, choice.solver, time_limit=choice.time_limit)
+    except IsingLearnError:
+        # A problem that the exact solver refuses is one of which nothing more is known.
+        return own
+    optimal = other.status is Status.OPTIMAL
+    better = other.bound is not None and (run.bound is None or other.bound > run.bound)
+    return Proof(number(other.bound), optimal, other.solver) if optimal or better else own
+
+
+def in_words(loss: float, loss_of_baseline: float | None, proof: Proof) -> str:
     """Turn a loss and what it is measured by into sentences."""
-    words = []
+    bound = proof.bound
     if bound is not None and loss <= bound:
-        words.append("This is the best that any network of this shape can do on the training data.")
+        words = "This is the best network of its shape: none has a smaller training loss, which is proved."
+    elif bound is not None and proof.tight:
+        words = (
+            f"The best network of this shape has a training loss of {bound:.4g}, which is proved; this "
+            f"one is {_apart(loss, bound)} above it."
+        )
     elif bound is not None and (bound > 0 or loss - bound <= _SMALL):
-        words.append(
-            f"No network of this shape has a loss below {bound:.6g}, "
-            f"so at most {loss - bound:.6g} could still be gained."
+        words = (
+            f"It is proved that no network of this shape has a training loss below {bound:.4g}, "
+            f"so at most {_apart(loss, bound)} could still be gained."
         )
     else:
-        words.append("How far it is from the best network of this shape is not known.")
-    if loss_of_baseline is not None:
-        if abs(loss - loss_of_baseline) <= _EQUAL:
-            words.append("Gradient training (STE) of the same network reaches the same loss.")
-        elif loss < loss_of_baseline:
-            words.append(
-                f"Gradient training (STE) of the same network ends at {loss_of_baseline:.6g}, "
-                "a larger loss."
-            )
-        else:
-            words.append(
-                f"Gradient training (STE) of the same network ends at {loss_of_baseline:.6g}, "
-                "a smaller loss."
-            )
-    return " ".join(words)
+        words = "How far it is from the best network of this shape is not known."
+    if loss_of_baseline is None:
+        return words
+    same = "Gradient training of the same network (straight-through, STE)"
+    if abs(loss - loss_of_baseline) <= _EQUAL:
+        return f"{words} {same} reaches the same loss."
+    side = "larger" if loss < loss_of_baseline else "smaller"
+    return f"{words} {same} ends at a {side} loss, {loss_of_baseline:.4g}."
+
+
+def _apart(loss: float, bound: float) -> str:
+    """Turn two losses into their difference, in percent too where that says something."""
+    text = f"{loss - bound:.4g}"
+    return f"{text} ({(loss - bound) / bound:.0%})" if bound > 0 else text
 
 
 def _on_test_data(own: dict[str, Any], other: dict[str, Any]) -> str:
@@ -179,24 +215,24 @@ def compared(
     train: tuple[ArrayLike, ArrayLike],
     test: tuple[ArrayLike, ArrayLike] | None,
     loss: float,
-    bound: float | None,
-    by: str,
+    proof: Proof,
 ) -> dict[str, Any]:
-    """Turn a baseline, or why there is none, and a bound into what a result is measured by."""
+    """Turn a baseline, or why there is none, and a proof into what a result is measured by."""
     baseline, note = (None, other) if isinstance(other, str) else (other[0], "")
     if baseline is not None and not isinstance(other, str):
         baseline["train"] = judge.result(other[1], *train)
         baseline["test"] = None if test is None else judge.result(other[1], *test)
-    optimal = bound is not None and loss <= bound
-    words = in_words(loss, baseline["loss"] if baseline else None, bound)
+    bound = proof.bound
+    words = in_words(loss, baseline["loss"] if baseline else None, proof)
     if baseline is not None and baseline["test"] is not None and test is not None:
         words += _on_test_data(judge.result(own, *test), baseline["test"])
     return {
         "baseline": baseline,
         "baseline_note": note,
-        "bound": number(bound),
-        "bound_by": by if bound is not None else "",
-        "optimal": optimal,
+        "bound": bound,
+        "bound_by": proof.by if bound is not None else "",
+        "tight": proof.tight,
+        "optimal": bound is not None and loss <= bound,
         "gap": None if bound is None else number(max(loss - bound, 0.0)),
         "words": words,
     }

@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 import json
+import os
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 import isinglearn.solvers  # noqa: F401 - registers the solvers
 from isinglearn.decode import Solution, accuracy, solution
-from isinglearn.errors import NetworkError, OptionError, SolverError, check_choice, check_count
-from isinglearn.lowering.fixing import ReducedQUBO, fix_variables
+from isinglearn.errors import OptionError, SolverError, check_choice, check_count
+from isinglearn.lowering.fixing import ReducedQUBO
 from isinglearn.lowering.pipeline import Problem
 from isinglearn.nn.module import Parameters
-from isinglearn.problem.encodings import IntArray
 from isinglearn.solvers.auto import choose
 from isinglearn.solvers.base import Answer, Form, Solver, Status, solver_named
 from isinglearn.solvers.dimod_sampler import DimodSampler
-from isinglearn.solvers.reading import Result, form_of, read
+from isinglearn.solvers.fitting import fitted, start_of
+from isinglearn.solvers.reading import Result, read
 from isinglearn.solvers.reading import polish as improve
-from isinglearn.solvers.session import OnEvent, Session, check_seconds
+from isinglearn.solvers.session import Event, OnEvent, Session, check_seconds
 from isinglearn.verify import Verdict, verify
 
 
@@ -45,6 +48,11 @@ class Run:
         Why this solver, if the choice was left open.
     note
         What the solver has to say about its answer.
+    events
+        Better losses and bounds as they came. While a solver runs, a loss is the energy of its bits; the last
+        event is the answer itself, decoded.
+    arguments
+        What ``solve`` was given besides, where it is not the default: time limit, options, ...
     """
 
     problem: Problem
@@ -54,6 +62,8 @@ class Run:
     result: Result
     reason: str = ""
     note: str = ""
+    events: tuple[Event, ...] = ()
+    arguments: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def status(self) -> Status:
@@ -107,7 +117,15 @@ class Run:
         """The same run with the best ``count`` networks improved by coordinate descent on their loss."""
         started = time.perf_counter()
         result = improve(self.problem, self.result, count)
-        return replace(self, result=result, seconds=self.seconds + time.perf_counter() - started)
+        seconds = self.seconds + time.perf_counter() - started
+        arguments = {**self.arguments, "polish": count}
+        run = replace(self, result=result, seconds=seconds, arguments=arguments)
+        return replace(run, events=(*self.events, run.outcome))
+
+    @property
+    def outcome(self) -> Event:
+        """What the answer is worth, decoded: the last of the events."""
+        return Event(self.seconds, self.best.loss if self._found else None, self.bound)
 
     def record(self) -> dict[str, Any]:
         """Everything worth keeping, as plain JSON values; without a network only how it ended."""
@@ -137,6 +155,39 @@ class Run:
     def save(self, path: str | Path) -> None:
         """Write the record as JSON."""
         Path(path).write_text(json.dumps(self.record(), indent=2) + "\n")
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        X_test: ArrayLike | None = None,
+        y_test: ArrayLike | None = None,
+        *,
+        title: str = "",
+        feature_names: list[str] | None = None,
+        **choices: Any,
+    ) -> None:
+        """Write the run as one self-contained HTML page: how good it is, pictures, how to repeat it.
+
+        Parameters
+        ----------
+        path
+            Where to write the page.
+        X_test, y_test
+            Data of the same kind that was not trained on.
+        title, feature_names
+            For readers.
+        **choices
+            Further ones of ``isinglearn.report.record.record_of_run``: ``prove_seconds=0`` and
+            ``yardstick=False`` spend no time on proving more and on a baseline, ``show_data=True`` draws
+            where the samples lie.
+        """
+        from isinglearn.report.html import write_report
+        from isinglearn.report.record import record_of_run
+
+        record = record_of_run(
+            self, X_test, y_test, title=title, feature_names=feature_names, **choices
+        )
+        write_report(record, path)
 
 
 def solve(
@@ -194,24 +245,24 @@ def solve(
     chosen = _solver(solver)
     given = chosen.read_options(options)
     taken = Form(check_choice(form, chosen.accepts, "form")) if form else chosen.accepts[0]
-    known = _start(problem, chosen, taken, start)
-    lowered, fitted_back = _fitted(problem, taken, bits, fix)
+    known = start_of(problem, chosen, taken, start)
+    lowered, fitted_back = fitted(problem, taken, bits, fix)
     if known is not None and isinstance(lowered, ReducedQUBO):
         known = lowered.fixing.restrict(known[None])[0]
-    session = Session(problem.qcbo.scale, seed, limit, on_event, known)
+    scale = problem.qcbo.scale if taken is Form.PROBLEM else lowered.scale
+    session = Session(scale, seed, limit, on_event, known)
     if reason:
         session.tell(message=f"{chosen.name}: {reason}")
-    if isinstance(lowered, ReducedQUBO) and not lowered.num_variables:
-        # Everything was decided beforehand.
-        answer = Answer(np.zeros((1, 0), dtype=np.int64))
-    elif chosen.traits.interruptible:
-        with session.catching_interrupts():
-            answer = chosen.solve(lowered, given, session)
-    else:
-        answer = chosen.solve(lowered, given, session)
-    _check(chosen, answer)
+    asked = {"time_limit": limit, "start": start, "form": form, "bits": bits, "fix": fix}
+    usual = {"start": "incumbent", "fix": False}
+    arguments = {k: value for k, value in asked.items() if value != usual.get(k)} | options
+    with session.catching_interrupts() if chosen.traits.interruptible else nullcontext():
+        answer = _ask(chosen, lowered, given, session)
     result = read(problem, taken, fitted_back(answer))
     run = Run(problem, chosen.name, seed, session.elapsed, result, reason, answer.note)
+    # Energies and bounds of a rounded QUBO are not those of the network.
+    told = session.events if bits is None else ()
+    run = replace(run, arguments=arguments, events=(*told, run.outcome))
     return run.polished(polish) if polish else run
 
 
@@ -241,81 +292,12 @@ def _solver(given: Any) -> Solver:
     return given if isinstance(given, Solver) else DimodSampler(given)
 
 
-def _fitted(
-    problem: Problem, form: Form, bits: int | None, fix: bool
-) -> tuple[Any, Callable[[Answer], Answer]]:
-    """Lower to a form, fit it to a machine if asked, and say how answers become those of the form."""
-    lowered = form_of(problem, form)
-    if form is not Form.QUBO:
-        if bits is not None or fix:
-            raise OptionError(
-                "only a QUBO can be fitted to a machine",
-                where="bits, fix",
-                rule="a solver that takes the QUBO",
-                received=f"the form {form.value!r}",
-                remedy="choose another solver, or leave bits and fix out",
-            )
-        return lowered, lambda answer: answer
-    if bits is not None:
-        lowered = problem.rounded(bits).form
-    if not fix:
-        return lowered, lambda answer: answer if bits is None else _unproved(answer)
-    reduced, fixing = fix_variables(lowered)
-
-    def back(answer: Answer) -> Answer:
-        restored = replace(answer, rows=fixing.restore(answer.rows))
-        return restored if bits is None else _unproved(restored)
-
-    return reduced, back
-
-
-def _unproved(answer: Answer) -> Answer:
-    """What is proved of the rounded QUBO says nothing about the network."""
-    return replace(answer, bound=None, infeasible=False)
-
-
-def _start(
-    problem: Problem,
-    solver: Solver,
-    form: Form,
-    given: Parameters | Literal["incumbent"] | None,
-) -> IntArray | None:
-    """Turn a network, or the compiler's own incumbent, into an assignment of the solver's form."""
-    if given is None or not solver.traits.starts:
-        return None
-    if isinstance(given, str):
-        check_choice(given, ["incumbent"], "start")
-        if not solver.traits.exact:
-            # A heuristic is judged by what it finds itself.
-            return None
-        try:
-            vector = problem.incumbent[0]
-        except NetworkError:
-            # The compiler found none that this form can express; the solver may.
-            return None
-    else:
-        vector = problem.vector(given)
-    if form is Form.PROBLEM:
-        return vector
-    table, count = problem.qcbo.variables, len(vector)
-    # A bias beyond the range that matters behaves like the end of that range.
-    values = problem.complete(np.clip(vector, table.lo[:count], table.hi[:count]))[0]
-    violations = problem.qcbo.violations(values)
-    if violations and isinstance(given, str):
-        return None
-    if violations:
-        raise NetworkError(
-            "the form cannot express this network",
-            where="start",
-            rule="a network that breaks no constraint and no range",
-            received=violations[0],
-            remedy="start from another one, or leave the box out",
-        )
-    return values if form is Form.QCBO else form_of(problem, form).complete(values)[0]
-
-
-def _check(solver: Solver, answer: Answer) -> None:
-    """A solver that proves nothing may not claim to."""
+def _ask(solver: Solver, form: Any, options: Any, session: Session) -> Answer:
+    """Turn a form into a solver's answer; one that proves nothing may not claim to."""
+    if isinstance(form, ReducedQUBO) and not form.num_variables:
+        # Everything was decided beforehand.
+        return Answer(np.zeros((1, 0), dtype=np.int64))
+    answer = solver.solve(form, options, session)
     if not solver.traits.exact and (answer.infeasible or answer.bound is not None):
         raise SolverError(
             "a heuristic claims a proof",
@@ -324,3 +306,4 @@ def _check(solver: Solver, answer: Answer) -> None:
             received=f"bound {answer.bound}, infeasible {answer.infeasible}",
             remedy="correct the solver's traits or its answer",
         )
+    return answer

@@ -22,6 +22,8 @@ Number = int | float | np.integer | np.floating
 LONGEST = 1e9
 # How often a solver that runs in the background is looked after, in seconds.
 _POLL = 0.05
+# Events that are remembered at most; of more, every other one is let go.
+MOST_EVENTS = 2000
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,8 @@ class Session:
         Called with every piece of news, in the caller's thread; returning False stops the solver.
     start
         A known assignment of the form, if there is one and the solver can use it.
+    events
+        Better losses and bounds so far, whether anybody listens or not; messages are not remembered.
     """
 
     scale: int
@@ -79,6 +83,7 @@ class Session:
     started: float = field(default_factory=time.perf_counter)
     best: int | None = None
     bound: int | None = None
+    events: list[Event] = field(default_factory=list)
     _asked_to_stop: bool = False
 
     @property
@@ -106,14 +111,22 @@ class Session:
         tighter = bound is not None and (self.bound is None or bound > self.bound)
         self.best = energy if better else self.best
         self.bound = bound if tighter else self.bound
-        if self.on_event is None or not (better or tighter or message):
+        if not (better or tighter or message):
             return
         event = Event(self.elapsed, self._loss(self.best), self._loss(self.bound), message)
-        if self.on_event(event) is False:
+        if better or tighter:
+            self._remember(event)
+        if self.on_event is not None and self.on_event(event) is False:
             self.stop()
 
     def _loss(self, energy: int | None) -> Fraction | None:
         return None if energy is None else Fraction(energy, self.scale)
+
+    def _remember(self, event: Event) -> None:
+        self.events.append(event)
+        if len(self.events) > MOST_EVENTS:
+            # The first and the newest stay.
+            del self.events[1:-1:2]
 
     @contextmanager
     def catching_interrupts(self) -> Iterator[None]:

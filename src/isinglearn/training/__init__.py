@@ -6,6 +6,7 @@ from isinglearn.training.admm import Admm as Admm
 from isinglearn.training.decomposed import Decomposition as Decomposition
 from isinglearn.training.direct import Direct as Direct
 from isinglearn.training.lagrangian import Lagrangian as Lagrangian
+from isinglearn.training.loop import OnTraining as OnTraining
 from isinglearn.training.loop import Trained as Trained
 from isinglearn.training.loop import TrainingEvent as TrainingEvent
 from isinglearn.training.strategy import STRATEGIES as STRATEGIES

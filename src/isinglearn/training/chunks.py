@@ -20,7 +20,7 @@ class Chunks:
     parts
         Arrays of shape (samples, features), memory-mapped ones for example.
     chosen
-        Row numbers that count, ascending; ``None`` for all.
+        Row numbers that count, in their order; ``None`` for all.
     """
 
     ndim = 2
@@ -72,6 +72,13 @@ class Chunks:
 
 def _rebuilt(parts: list[Any], chosen: IntArray | None) -> Chunks:
     return Chunks([part.array for part in parts], chosen)
+
+
+def rows_of(X: Any, chosen: IntArray) -> Any:
+    """Turn inputs into some of their rows; what lies in files stays there."""
+    if isinstance(X, Chunks):
+        return Chunks(X.parts, chosen if X.chosen is None else X.chosen[chosen])
+    return Chunks([X], chosen) if isinstance(X, np.memmap) else X[chosen]
 
 
 def is_chunked(X: object) -> bool:

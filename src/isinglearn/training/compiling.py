@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from isinglearn.decode import solution
 from isinglearn.errors import OptionError, ProblemRefused, check_choice
 from isinglearn.lowering.pipeline import Problem, compile
-from isinglearn.nn import MSE, Hinge, Loss, Sequential
+from isinglearn.nn import MSE, Hinge, Loss, Parameters, Sequential
 from isinglearn.training.strategy import Task
 
 # Losses that a QUBO can express, by the names that all trainers use.
@@ -38,6 +39,11 @@ def compiled_whole(task: Task, **options: Any) -> Problem:
         for form in ("hubo", "qubo"):
             check_spins(getattr(problem, form).num_variables, task.max_spins)
     return problem
+
+
+def loss_of_network(problem: Problem, parameters: Parameters) -> float:
+    """Turn a network into the loss of a problem's samples."""
+    return float(solution(problem, problem.vector(parameters)).loss)
 
 
 def check_spins(spins: int, most: int) -> None:

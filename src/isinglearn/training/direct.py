@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 from isinglearn.errors import SolverError
 from isinglearn.nn import Parameters, Sequential
 from isinglearn.solvers.auto import choose
-from isinglearn.solvers.run import Run, solve
+from isinglearn.solvers.run import solve
 from isinglearn.solvers.session import LONGEST
-from isinglearn.training.compiling import LOSSES, compiled_whole
+from isinglearn.training.compiling import LOSSES, compiled_whole, loss_of_network
 from isinglearn.training.strategy import (
     Progress,
     Strategy,
@@ -50,7 +50,6 @@ class Direct(Strategy):
         self.problem = compiled_whole(
             task, formulation=options.formulation, label_scale=options.label_scale
         )
-        self.run: Run | None = None
         self._found: Parameters | None = None
 
     @property
@@ -70,15 +69,27 @@ class Direct(Strategy):
             return self._found
         return self.problem.parameters(self.problem.incumbent[0])
 
+    @property
+    def total(self) -> int | None:
+        """One."""
+        return 1
+
+    def training_loss(self, parameters: Parameters) -> float:
+        """The problem's."""
+        return loss_of_network(self.problem, parameters)
+
     def step(self) -> Progress:
         """Solve the problem."""
         task = self.task
-        limit = max(min(task.left(), LONGEST), 0.01)
+        left = max(min(task.left(), LONGEST), 0.01)
+        solver, limit = self._solver(None if left == LONGEST else left)
         self.run = solve(
             self.problem,
-            self._solver(limit),
-            time_limit=None if limit == LONGEST else limit,
+            solver,
+            time_limit=limit,
             seed=task.seed,
+            on_event=task.tell,
+            start="incumbent" if task.start is None else task.start,
         )
         self.counts["step"] = 1
         if self.run.result.bits is not None:
@@ -96,13 +107,15 @@ class Direct(Strategy):
         message = f"{self.run.solver}: {self.run.status.value}"
         return Progress(float(self.run.best.loss), message)
 
-    def _solver(self, limit: float) -> Any:
+    def _solver(self, limit: float | None) -> tuple[Any, float | None]:
         """The solver asked for; where a proof is out of reach our annealer, not a search for one."""
         if self.task.solver != "auto":
-            return self.task.solver
-        chosen = choose(self.problem, None if limit == LONGEST else limit).solver
+            return self.task.solver, limit
+        choice = choose(self.problem, limit)
         rows = sum(constraint.rows.num_rows for constraint in self.problem.qcbo.constraints)
-        return "annealer" if chosen == "cpsat" and rows > MOST_ROWS else chosen
+        if choice.solver == "cpsat" and rows > MOST_ROWS:
+            return "annealer", limit
+        return choice.solver, choice.time_limit
 
     def own_state(self) -> dict[str, Any]:
         """The network found."""

@@ -10,9 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 from isinglearn.errors import DataError, OptionError, check_choice
 from isinglearn.nn import MSE, Hinge
 from isinglearn.nn.losses import Loss
+from isinglearn.problem.encodings import IntArray
 from isinglearn.training.losses import LOSSES
 
 Kind = Literal["classes", "signs", "numbers"]
+# Losses whose outputs, by a scale that is learned with them, are logarithms of odds.
+ODDS = ("cross_entropy", "logistic")
 # What a strategy that can minimise anything takes where no loss is named.
 DEFAULTS: dict[Kind, str] = {"classes": "cross_entropy", "signs": "logistic", "numbers": "square"}
 
@@ -59,6 +62,14 @@ def labels_for(loss: str, y: NDArray[Any], outputs: int, kind: Kind) -> NDArray[
     if kind == "classes" and loss != "cross_entropy":
         return np.where(np.ravel(y)[:, None] == np.arange(outputs), 1, -1)
     return y
+
+
+def on_grid(y: NDArray[np.float64], low: float, high: float, steps: int) -> IntArray:
+    """Turn numbers in ``[low, high]`` into multiples of ``1 / steps`` in [-1, 1], as whole numbers."""
+    # Halved first: the difference of two floats need not be one.
+    middle, radius = low / 2 + high / 2, high / 2 - low / 2
+    unit = (y - middle) / (radius or 1.0)
+    return np.rint(np.clip(unit, -1, 1) * steps).astype(np.int64)
 
 
 def as_array(y: ArrayLike) -> NDArray[Any]:

@@ -6,18 +6,20 @@ the same result, interrupted or not; only a time limit cuts a run short.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from isinglearn.errors import OptionError, check_count
 from isinglearn.model import Model
 from isinglearn.nn import Parameters
-from isinglearn.solvers.session import Session
+from isinglearn.solvers.run import Run
+from isinglearn.solvers.session import Event, Session
 from isinglearn.training import checkpoint as files
 from isinglearn.training.strategy import Strategy, loaded_parameters, saved_parameters
 
@@ -33,10 +35,11 @@ class TrainingEvent:
 
     Attributes
     ----------
-    step, seconds
-        Steps done, and time since the start of this process' part.
-    loss
-        Training loss that the step saw, of a batch or of all data.
+    step, total, seconds
+        Steps done, how many there will be at most if that is known, and time since the start of this
+        process' part.
+    loss, bound
+        Training loss that the step saw, of a batch or of all data; what is proved to be no more than any.
     validation_loss, validation_accuracy
         On the validation data, where it was looked at.
     qubos, spins
@@ -53,6 +56,8 @@ class TrainingEvent:
     qubos: int = 0
     spins: int = 0
     message: str = ""
+    bound: float | None = None
+    total: int | None = None
 
 
 # Returning False ends the training with the best network so far.
@@ -77,6 +82,10 @@ class Trained(Model):
         How much it took; the time of an interrupted run is that of its last part.
     finished
         Whether it ended by itself, not by a time limit or a wish to stop.
+    run
+        What answered it, where the training was one problem: that problem, all networks found, the proof.
+    solver, seed
+        As they were asked for.
     """
 
     strategy: str = ""
@@ -90,6 +99,67 @@ class Trained(Model):
     max_spins: int = 0
     seconds: float = 0.0
     finished: bool = True
+    run: Run | None = None
+    solver: str = "auto"
+    seed: int = 0
+
+    @property
+    def bound(self) -> float | None:
+        """No network of this shape has less training loss; proved. ``None`` if nothing is."""
+        return None if self.run is None or self.run.bound is None else float(self.run.bound)
+
+    @property
+    def gap(self) -> float | None:
+        """How much less the training loss could be at most; ``None`` if nothing is proved."""
+        return None if self.bound is None else max(self.loss - self.bound, 0.0)
+
+    @property
+    def verdict(self) -> str:
+        """What is proved of the network, in words."""
+        found = f"training loss ({self.loss_name}) {self.loss:.6g}, recomputed by the forward pass"
+        if self.run is None:
+            return f"nothing is proved of the optimum; {found}"
+        broken = self.run.verdict.violations
+        faults = "; violated: " + ", ".join(broken) if broken else ""
+        if self.gap is None:
+            how = f"nothing is proved of the optimum ({self.run.solver});"
+        elif self.gap == 0:
+            how = f"proved optimal by {self.run.solver}: no network of this shape has less"
+        else:
+            how = f"at most {self.gap:.6g} above the optimum, by {self.run.solver};"
+        return f"{how} {found}{faults}"
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        X: ArrayLike,
+        y: ArrayLike,
+        X_test: ArrayLike | None = None,
+        y_test: ArrayLike | None = None,
+        **choices: Any,
+    ) -> None:
+        """Write the training as one self-contained HTML page: how good it is, pictures, how to repeat it.
+
+        Parameters
+        ----------
+        path
+            Where to write the page.
+        X, y
+            The data it was trained on, as this model takes it.
+        X_test, y_test
+            Data of the same kind that was not trained on.
+        **choices
+            Further ones of ``isinglearn.report.record.record_of_training``: ``title``, ``feature_names``;
+            ``yardstick=False`` and ``prove_seconds=0`` spend no time on a baseline and on proving more.
+        """
+        from isinglearn.report.html import write_report
+        from isinglearn.report.record import record_of_training
+
+        write_report(record_of_training(self, X, y, X_test, y_test, **choices), path)
+
+
+def _name(solver: Any) -> str:
+    return solver if isinstance(solver, str) else type(solver).__name__
 
 
 class Loop:
@@ -118,6 +188,9 @@ class Loop:
                 received="none",
                 remedy="pass validation=0.1",
             )
+        if strategy.task.start is not None:
+            # Raises where it is no network of this shape.
+            Model(strategy.network, strategy.task.start)
         self.losses: list[float] = []
         self.looks: list[tuple[float, float, float]] = []
         self.best: Parameters | None = None
@@ -137,7 +210,9 @@ class Loop:
                 except Exception as error:
                     self._rescue(error)
                     raise
-        finished = self.strategy.done or self.enough
+        # One problem is done after its step, also where its solver had to stop.
+        cut_short = self.strategy.run is not None and self.clock.stopped
+        finished = (self.strategy.done and not cut_short) or self.enough
         self._save(force=True)
         return self._trained(reason, finished)
 
@@ -161,19 +236,33 @@ class Loop:
         look = self._look(step) if self.strategy.done or step % EVERY == 0 else None
         # Saved before anybody is told: who stops here finds this very state again.
         self._save(force=self.strategy.done)
+        validation_loss, accuracy = look or (None, None)
+        run = self.strategy.run
+        self._tell(
+            loss=progress.loss,
+            bound=None if run is None or run.bound is None else float(run.bound),
+            validation_loss=validation_loss,
+            validation_accuracy=accuracy,
+            message=progress.message,
+        )
+
+    def relay(self, event: Event) -> bool:
+        """Pass on what a solver tells while a step is under way; False once it shall end."""
+        loss, bound = (None if v is None else float(v) for v in (event.loss, event.bound))
+        self._tell(loss=loss, bound=bound, message=event.message)
+        return not self.clock.stopped
+
+    def _tell(self, **news: Any) -> None:
         if self.on_event is None:
             return
         counts = self.strategy.counts
-        validation_loss, accuracy = look or (None, None)
         event = TrainingEvent(
-            step,
+            counts["step"],
             self.clock.elapsed,
-            progress.loss,
-            validation_loss,
-            accuracy,
-            counts["qubos"],
-            counts["spins"],
-            progress.message,
+            qubos=counts["qubos"],
+            spins=counts["spins"],
+            total=self.strategy.total,
+            **news,
         )
         if self.on_event(event) is False:
             self.clock.stop()
@@ -192,7 +281,10 @@ class Loop:
     def _trained(self, reason: str, finished: bool) -> Trained:
         strategy, counts = self.strategy, self.strategy.counts
         kept = self.best if self.best is not None else strategy.parameters
-        loss, _ = strategy.evaluate(strategy.task.X, strategy.task.y, kept)
+        loss = strategy.training_loss(kept)
+        known = strategy.task.start
+        if known is not None and self.held_out is None and strategy.training_loss(known) < loss:
+            kept, loss = known, strategy.training_loss(known)
         return Trained(
             strategy.network,
             {name: np.array(value) for name, value in kept.items()},
@@ -207,6 +299,10 @@ class Loop:
             counts["spins"],
             self.clock.elapsed,
             finished,
+            strategy.run,
+            _name(strategy.task.solver),
+            strategy.task.seed,
+            odds=strategy.odds,
         )
 
     # -- checkpoints -------------------------------------------------------------------------------

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from isinglearn.errors import OptionError, SolverError
+from isinglearn.errors import SolverError
 from isinglearn.problem.encodings import IntArray
 from isinglearn.problem.forms import QUBO
-from isinglearn.solvers.base import Form, Solver, solver_named
-from isinglearn.solvers.dimod_sampler import DimodSampler
+from isinglearn.solvers.base import Solver
+from isinglearn.solvers.plain import taker
 from isinglearn.solvers.session import LONGEST, Session
 
 # Samplers take seeds of 31 bits.
@@ -44,17 +44,7 @@ class Machine:
         threads
             Of our annealer: one where several machines run beside each other.
         """
-        import isinglearn.solvers  # noqa: F401 - registers the solvers
-
-        chosen = cls._chosen("annealer" if isinstance(solver, str) and solver == "auto" else solver)
-        if Form.QUBO not in chosen.accepts:
-            raise OptionError(
-                "this solver takes no QUBO",
-                where=f"solver={chosen.name!r}",
-                rule="a solver of QUBOs, or a dimod sampler",
-                received="one of " + ", ".join(form.value for form in chosen.accepts),
-                remedy="use 'auto', or another solver",
-            )
+        chosen = taker("annealer" if isinstance(solver, str) and solver == "auto" else solver)
         given: dict[str, Any] = {}
         if chosen.name == "annealer":
             # Its compound moves would not look at the penalties, which are the point here.
@@ -62,12 +52,6 @@ class Machine:
             given = {name: value for name, value in asked.items() if value is not None}
             given["moves"] = "single"
         return cls(chosen, chosen.read_options(given))
-
-    @staticmethod
-    def _chosen(solver: Any) -> Solver:
-        if isinstance(solver, str):
-            return solver_named(solver)
-        return solver if isinstance(solver, Solver) else DimodSampler(solver)
 
     def minimise(self, qubo: QUBO, seed: int, seconds: float) -> IntArray:
         """Turn a QUBO into a machine's reads (reads, spins); none if the time was over before the first."""

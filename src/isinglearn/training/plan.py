@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from isinglearn.errors import IsingLearnError, SolverError
-from isinglearn.solvers.session import Session
+from isinglearn.solvers.session import Event, Session
 from isinglearn.training.batches import Source
 from isinglearn.training.chunks import Chunks
 from isinglearn.training.loop import Data, Loop, OnTraining, Trained
@@ -49,11 +49,17 @@ class Plan:
     def run(self, on_event: OnTraining | None = None, jobs: int = 1) -> Trained:
         """Train, here and now."""
         clock = Session(1, self.task.seed, self.seconds)
+
+        def tell(event: Event) -> bool:
+            # The loop is built around the strategy, which is built with this.
+            return loop.relay(event)
+
         task = replace(
             self.task,
             parallel=_parallel(jobs),
             stopped=lambda: clock.stopped,
             left=lambda: clock.left,
+            tell=tell,
         )
         strategy = STRATEGIES[self.strategy](task, self.options)
         loop = Loop(strategy, self.held_out, self.patience, clock, on_event)

@@ -17,6 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from isinglearn.data import whole_inputs
 from isinglearn.nn import Parameters, Sequential
+from isinglearn.problem.encodings import IntArray
+from isinglearn.solvers.run import Run
+from isinglearn.solvers.session import OnEvent
 from isinglearn.training.checkpoint import check_state, signature_of
 from isinglearn.training.losses import loss_named
 from isinglearn.training.tasks import Parallel
@@ -39,7 +42,7 @@ class Task:
     loss
         ``"cross_entropy"`` (class numbers), ``"logistic"``, ``"hinge"`` (-1 and +1) or ``"square"``.
     weights
-        Sample weights, or ``None``.
+        Sample weights, positive whole numbers, or ``None``.
     seed
         Same seed, same result.
     solver
@@ -52,6 +55,10 @@ class Task:
         Whether the time is over; a step that takes long asks it now and then.
     left
         Seconds that are left; a step may hand it on to a solver.
+    tell
+        Takes a solver's news while a step is under way; ``False`` says that it shall end.
+    start, start_odds
+        A known network, which strategies that move from one to the next begin with, and its scale.
     """
 
     network: Sequential
@@ -65,6 +72,9 @@ class Task:
     parallel: Parallel | None = None
     stopped: Callable[[], bool] = lambda: False
     left: Callable[[], float] = lambda: 1e9
+    tell: OnEvent = lambda event: None
+    start: Parameters | None = None
+    start_odds: float | None = None
 
 
 @dataclass(frozen=True)
@@ -97,6 +107,8 @@ class Strategy(ABC):
 
     # A dataclass that checks its fields.
     Options: ClassVar[Any]
+    # What answered the task, where it is one problem.
+    run: Run | None = None
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -122,12 +134,26 @@ class Strategy(ABC):
     def done(self) -> bool:
         """Whether there is nothing left to do."""
 
+    @property
+    def total(self) -> int | None:
+        """Steps at most, where that is known."""
+        return getattr(self.options, "steps", None)
+
+    @property
+    def odds(self) -> float | None:
+        """What outputs are multiplied by to be logarithms of odds, where the loss speaks of such."""
+        return None
+
     @abstractmethod
     def step(self) -> Progress:
         """Build, solve, decode, accept or reject, once."""
 
     def evaluate(
-        self, X: ArrayLike, y: ArrayLike, parameters: Parameters | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        parameters: Parameters | None = None,
+        weights: IntArray | None = None,
     ) -> tuple[float, float]:
         """Turn data into the mean loss of these or the present parameters, and the part that is right."""
         chosen = self.parameters if parameters is None else parameters
@@ -136,7 +162,12 @@ class Strategy(ABC):
         inputs = whole_inputs(X, self.network.input_shape)
         outputs = self.network.forward(chosen, inputs) / self.network.output_scale
         losses, right = loss.values(outputs, targets), loss.correct(outputs, targets)
-        return float(losses.mean()), float(right.mean())
+        return float(np.average(losses, weights=weights)), float(right.mean())
+
+    def training_loss(self, parameters: Parameters) -> float:
+        """Turn parameters into the loss that is minimised: of all samples, by their weights."""
+        task = self.task
+        return self.evaluate(task.X, task.y, parameters, task.weights)[0]
 
     # -- checkpoints -------------------------------------------------------------------------------
 

@@ -11,15 +11,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from isinglearn.data import whole_inputs
 from isinglearn.errors import DataError, OptionError, check_choice, check_count
-from isinglearn.nn import Sequential
+from isinglearn.model import Model
+from isinglearn.nn import Parameters, Sequential
 from isinglearn.nn.losses import Loss
+from isinglearn.problem.encodings import IntArray
 from isinglearn.solvers.session import check_seconds
 from isinglearn.training.choice import choose
-from isinglearn.training.chunks import Chunks, is_chunked
+from isinglearn.training.chunks import Chunks, is_chunked, rows_of
 from isinglearn.training.labels import as_array, kind_of, labels_for, loss_name
 from isinglearn.training.loop import Data, OnTraining, Trained
 from isinglearn.training.plan import Plan, best_restart
 from isinglearn.training.strategy import STRATEGIES, Strategy, Task
+from isinglearn.training.weights import whole_weights
 
 
 def train(
@@ -32,6 +35,7 @@ def train(
     loss: str | Loss | None = None,
     max_spins: int | None = None,
     sample_weight: ArrayLike | None = None,
+    start: Model | Parameters | None = None,
     validation: float | tuple[ArrayLike, ArrayLike] | None = None,
     patience: int | None = None,
     time_limit: float | None = None,
@@ -62,7 +66,12 @@ def train(
     max_spins
         Largest QUBO; by default 256 for strategies that decompose, and no limit for the others.
     sample_weight
-        For strategies that take them.
+        Numbers >= 0, honoured in whole proportions: exactly where these are small, else to within one part
+        in a million of their sum, or, where samples are seen in batches, one in 2000 (or twice the number of
+        samples). A sample of weight 0 counts as not given.
+    start
+        A known network of the same shape. Strategies that move from one to the next begin there, and none
+        returns one of more training loss.
     validation
         A part of the data to hold out (a share between 0 and 1), or other data ``(X, y)``: the network of
         least validation loss is kept.
@@ -88,6 +97,10 @@ def train(
         )
     labels = as_array(y)
     inputs = _inputs(X, net, len(labels))
+    weights = None
+    if sample_weight is not None:
+        weights = whole_weights(sample_weight, len(labels))
+        inputs, labels, weights = _rows(np.flatnonzero(weights), inputs, labels, weights)
     kind = kind_of(labels, net.out_features)
     reason = ""
     if strategy == "auto":
@@ -95,7 +108,9 @@ def train(
     chosen = STRATEGIES[check_choice(strategy, STRATEGIES, "strategy")]
     name = loss_name(loss, kind, chosen.losses)
     labels = labels_for(name, labels, net.out_features, kind)
-    inputs, labels, held_out = _split(inputs, labels, validation, seed, net, name, kind)
+    inputs, labels, weights, held_out = _split(
+        inputs, labels, weights, validation, seed, net, name, kind
+    )
     plan = Plan(
         chosen.name,
         _read_options(chosen, options),
@@ -104,10 +119,12 @@ def train(
             inputs,
             labels,
             name,
-            None if sample_weight is None else np.asarray(sample_weight),
+            weights,
             check_count(seed, "seed", 0),
             solver,
             None if max_spins is None else check_count(max_spins, "max_spins"),
+            start=start.parameters if isinstance(start, Model) else start,
+            start_odds=start.odds if isinstance(start, Model) else None,
         ),
         held_out,
         None if patience is None else check_count(patience, "patience"),
@@ -145,18 +162,19 @@ def _inputs(X: ArrayLike, net: Sequential, count: int) -> NDArray[Any]:
 def _split(
     X: Any,
     y: NDArray[Any],
+    weights: IntArray | None,
     validation: float | tuple[ArrayLike, ArrayLike] | None,
     seed: int,
     net: Sequential,
     loss: str,
     kind: Any,
-) -> tuple[NDArray[Any], NDArray[Any], Data | None]:
+) -> tuple[NDArray[Any], NDArray[Any], IntArray | None, Data | None]:
     """Turn data into that to train on and that to look at."""
     if validation is None:
-        return X, y, None
+        return X, y, weights, None
     if isinstance(validation, tuple):
         others = labels_for(loss, as_array(validation[1]), net.out_features, kind)
-        return X, y, (_inputs(validation[0], net, len(others)), others)
+        return X, y, weights, (_inputs(validation[0], net, len(others)), others)
     share = float(validation)
     count = round(share * len(X))
     if not 0 < share < 1 or not 0 < count < len(X):
@@ -170,10 +188,14 @@ def _split(
     sequence = np.random.SeedSequence(seed, spawn_key=(3,))
     order = np.random.default_rng(sequence).permutation(len(X))
     held, kept = np.sort(order[:count]), np.sort(order[count:])
-    lazy = isinstance(X, np.memmap | Chunks)
-    parts = X.parts if isinstance(X, Chunks) else [X]
-    seen: Any = Chunks(parts, kept) if lazy else X[kept]
-    return seen, y[kept], (np.asarray(X[held]), y[held])
+    return *_rows(kept, X, y, weights), (np.asarray(X[held]), y[held])
+
+
+def _rows(
+    chosen: IntArray, X: Any, y: NDArray[Any], weights: IntArray | None
+) -> tuple[NDArray[Any], NDArray[Any], IntArray | None]:
+    """Turn data into some of it."""
+    return rows_of(X, chosen), y[chosen], None if weights is None else weights[chosen]
 
 
 def _read_options(chosen: type[Strategy], given: dict[str, Any]) -> Any:

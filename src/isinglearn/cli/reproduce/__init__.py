@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Callable
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
-from isinglearn.cli.common import Group
+from isinglearn.cli.common import Common, Group, with_common
+from isinglearn.cli.exits import Exit
 from isinglearn.cli.reproduce import counts, identity, mnist, modules, moons
 from isinglearn.errors import DataError
 
-DEFAULT_FOLDER = Path("reproduction")
+Measure = Callable[[], dict[str, Any]]
+Show = Callable[[dict[str, Any]], None]
 
 
-@click.group(cls=Group, invoke_without_command=True)
+@click.group("reproduce", cls=Group, invoke_without_command=True)
 @click.option(
     "--folder",
     type=click.Path(file_okay=False, path_type=Path),
-    default=DEFAULT_FOLDER,
+    default=Path("reproduction"),
     show_default=True,
     help="Where all experiments leave their tables, figures and pictures.",
 )
@@ -31,54 +34,56 @@ DEFAULT_FOLDER = Path("reproduction")
     type=click.Path(file_okay=False, path_type=Path),
     help="Directory that has the folder mnist; by default ISINGLEARN_DATA, the cache, a download.",
 )
-@click.pass_context
-def reproduce(context: click.Context, folder: Path, data: Path | None) -> None:
-    """Run the paper's experiments and print its figures beside ours; without a command all of them."""
+@with_common(
+    seed="Seed of the solvers.", time_limit="Seconds for each proof of moons; 60 if not set."
+)
+def reproduce_command(common: Common, folder: Path, data: Path | None) -> None:
+    """Run the paper's experiments, all of them or one.
+
+    Its figures are printed beside ours. All experiments take some minutes; each one that is done leaves its
+    files in the folder.
+    """
+    context = click.get_current_context()
     if context.invoked_subcommand is not None:
-        if data is not None or folder != DEFAULT_FOLDER:
-            raise click.UsageError(
-                f"--folder and --data are for all experiments; give {context.invoked_subcommand} its own."
-            )
+        for name in context.params:
+            if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+                option = {"as_json": "json"}.get(name, name).replace("_", "-")
+                raise click.UsageError(
+                    f"--{option} is for all experiments here; give {context.invoked_subcommand} its own."
+                )
         return
-    folder.mkdir(parents=True, exist_ok=True)
-    experiments: dict[str, tuple[Any, Any]] = {
-        "counts": (lambda: {"counts": counts.measure()}, lambda r: counts.show(r["counts"])),
-        "moons": (
-            lambda: {"moons": moons.measure(folder / "moons.png")},
-            lambda r: moons.show(r["moons"]),
-        ),
-        "identity": (
-            lambda: {"identity": identity.measure(folder / "identity.png")},
-            lambda r: identity.show(r["identity"]),
-        ),
-        "modules": (lambda: {"modules": modules.measure()}, lambda r: modules.show(r["modules"])),
-        "mnist": (lambda: mnist.measure(folder / "mnist.png", data=data), mnist.show),
+    experiments: dict[str, tuple[Measure, Show]] = {
+        "counts": (lambda: counts.measure(common), counts.show),
+        "moons": (lambda: moons.measure(common, folder / "moons.png"), moons.show),
+        "identity": (lambda: identity.measure(common, folder / "identity.png"), identity.show),
+        "modules": (lambda: modules.measure(common), modules.show),
+        "mnist": (lambda: mnist.measure(common, folder / "mnist.png", data=data), mnist.show),
     }
-    refused = False
+    folder.mkdir(parents=True, exist_ok=True)
+    records: dict[str, Any] = {}
+    code = Exit.DONE
     for name, (measure, show) in experiments.items():
         try:
             record = measure()
         except DataError as error:
             # Without its images the last one cannot run; the others are not lost for that.
             click.echo(f"{name}: {error}", err=True)
-            refused = True
+            code = Exit.INPUT
             continue
+        records[name] = record
         (folder / f"{name}.json").write_text(json.dumps(record, indent=2) + "\n")
-        with _also_into(folder / f"{name}.txt"):
+        with redirect_stdout(io.StringIO()) as printed:
             show(record)
-    click.echo(f"Tables, figures and pictures: {folder}")
-    if refused:
-        context.exit(1)
-
-
-@contextmanager
-def _also_into(path: Path) -> Iterator[None]:
-    """Print what is printed within, and write it into a file as well."""
-    with redirect_stdout(io.StringIO()) as printed:
-        yield
-    path.write_text(printed.getvalue())
-    click.echo(printed.getvalue(), nl=False)
+        (folder / f"{name}.txt").write_text(printed.getvalue())
+        if not (common.quiet or common.as_json):
+            click.echo(printed.getvalue(), nl=False)
+        common.stop_if_interrupted()
+    if not modules.hold(records["modules"]):
+        code = Exit.FAULT
+    where = f"Tables, figures and pictures: {folder}"
+    common.answer({"reproduce": records}, lambda: click.echo(where))
+    context.exit(code)
 
 
 for command in (counts.counts, moons.moons, identity.identity, modules.modules, mnist.mnist):
-    reproduce.add_command(command)
+    reproduce_command.add_command(command)

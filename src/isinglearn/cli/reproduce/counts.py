@@ -6,18 +6,21 @@ from typing import Any
 
 import click
 
-from isinglearn.cli.common import as_json, print_json, print_table
+from isinglearn.cli.common import Common, with_common
+from isinglearn.cli.printing import print_table
 
 
-def measure() -> list[dict[str, Any]]:
+def measure(common: Common) -> dict[str, Any]:
     """Compile every instance in both formulations."""
     from isinglearn.paper.counts import count_spins
 
-    return count_spins()
+    with common.progress("compiling"):
+        return {"counts": count_spins()}
 
 
-def show(rows: list[dict[str, Any]]) -> None:
+def show(record: dict[str, Any]) -> None:
     """Print the table."""
+    rows = record["counts"]
     paper_spins = {row["task"]: row["qubo"] for row in rows if row["formulation"] == "paper"}
     print_table(
         "Binary variables",
@@ -38,11 +41,8 @@ def show(rows: list[dict[str, Any]]) -> None:
 
 
 @click.command()
-@as_json
-def counts(as_json: bool) -> None:
+@with_common()
+def counts(common: Common) -> None:
     """Numbers of binary variables, table 3 and the other printed ones."""
-    rows = measure()
-    if as_json:
-        print_json({"counts": rows})
-    else:
-        show(rows)
+    record = measure(common)
+    common.answer(record, lambda: show(record))

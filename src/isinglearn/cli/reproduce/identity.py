@@ -7,15 +7,25 @@ from typing import Any
 
 import click
 
-from isinglearn.cli.common import COUNT, as_json, counting, picture, print_json, print_table
+from isinglearn.cli.common import Common, picture, with_common
+from isinglearn.cli.parameters import COUNT
+from isinglearn.cli.printing import print_table
+
+_TASKS = ("I", "II", "III")
 
 
-def measure(picture: Path, runs: int = 100) -> list[dict[str, Any]]:
+def measure(common: Common, picture: Path, runs: int = 100) -> dict[str, Any]:
     """Prove, run and compare all three tasks, and draw figure 7."""
     from isinglearn.paper.identity import verify_identity
     from isinglearn.report.figures import draw_classifiers, trained
 
-    with counting("runs") as on_run:
+    with common.progress("runs") as bar:
+
+        def on_run(name: str, done: int, total: int) -> None:
+            before = _TASKS.index(name) * total
+            bar.step(before + done, len(_TASKS) * total, f"task {name}")
+            common.stop_if_interrupted()
+
         tasks = verify_identity(runs, on_run)
     panels = [
         (
@@ -26,12 +36,14 @@ def measure(picture: Path, runs: int = 100) -> list[dict[str, Any]]:
         for task in tasks
     ]
     draw_classifiers(panels, picture)
-    return [task.record for task in tasks]
+    return {"identity": [task.record for task in tasks], "picture": str(picture)}
 
 
-def show(rows: list[dict[str, Any]]) -> None:
+def show(record: dict[str, Any]) -> None:
     """Print the paper's tables with our figures beside."""
     from isinglearn.paper.identity import OURS, PEER
+
+    rows = record["identity"]
 
     names = [f"Task {row['task']}" for row in rows]
     _print_beside(
@@ -84,6 +96,7 @@ def show(rows: list[dict[str, Any]]) -> None:
     )
     for annealing in (OURS, PEER):
         click.echo(f"{annealing.describe()}; every read repaired by a forward pass.")
+    click.echo(f"Picture of figure 7: {record['picture']}")
 
 
 def _shares(row: dict[str, Any], name: str) -> tuple[str, str]:
@@ -103,14 +116,17 @@ def _print_beside(title: str, names: list[str], lines: dict[str, list[tuple[Any,
 
 
 @click.command()
-@click.option("--runs", default=100, show_default=True, type=COUNT, help="Seeded runs per task.")
+@click.option(
+    "--runs",
+    default=100,
+    show_default=True,
+    type=COUNT,
+    metavar="N",
+    help="Runs per task, seeds 0, 1, ...",
+)
 @picture("identity.png")
-@as_json
-def identity(runs: int, output: Path, as_json: bool) -> None:
+@with_common()
+def identity(common: Common, runs: int, output: Path) -> None:
     """Verification 2: QCBO and QUBO have the same solutions (tables 3, 4 and 5, figure 7)."""
-    rows = measure(output, runs)
-    if as_json:
-        print_json({"identity": rows})
-        return
-    show(rows)
-    click.echo(f"Picture of figure 7: {output}")
+    record = measure(common, output, runs)
+    common.answer(record, lambda: show(record))

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from isinglearn.cli.common import (
-    COUNT,
-    SEED,
-    as_json,
-    picture,
-    print_json,
-    print_table,
-    watching,
-)
+from isinglearn.cli.common import Common, picture, with_common
+from isinglearn.cli.parameters import COUNT
+from isinglearn.cli.printing import in_time, print_table
+
+if TYPE_CHECKING:
+    from isinglearn.solvers.session import Event
 
 Row = dict[str, Any]
 
@@ -29,33 +26,27 @@ Row = dict[str, Any]
 )
 @click.option("--digits", is_flag=True, help="The 8x8 digits of scikit-learn instead of MNIST.")
 @click.option("--solver", default="annealer", show_default=True, help="One that makes reads.")
-@click.option("--reads", default=100, show_default=True, type=COUNT, help="Reads of each run.")
-@click.option("--sweeps", default=1000, show_default=True, type=COUNT, help="Sweeps of each read.")
-@click.option("--seed", default=0, show_default=True, type=SEED, help="Seed of the solvers.")
+@click.option(
+    "--reads", default=100, show_default=True, type=COUNT, metavar="N", help="Reads of each run."
+)
+@click.option(
+    "--sweeps",
+    default=1000,
+    show_default=True,
+    type=COUNT,
+    metavar="N",
+    help="Sweeps of each read.",
+)
 @picture("mnist.png")
-@as_json
-def mnist(
-    data: Path | None,
-    digits: bool,
-    solver: str,
-    reads: int,
-    sweeps: int,
-    seed: int,
-    output: Path,
-    as_json: bool,
-) -> None:
+@with_common(seed="Seed of the solvers.")
+def mnist(common: Common, output: Path, **given: Any) -> None:
     """Verification 3: digits 6 and 9 of MNIST, the QUBO annealed many times (figures 9 and 10)."""
-    record = measure(
-        output, data=data, digits=digits, solver=solver, reads=reads, sweeps=sweeps, seed=seed
-    )
-    if as_json:
-        print_json(record)
-        return
-    show(record)
-    click.echo(f"Picture of figures 9 and 10: {output}")
+    record = measure(common, output, **given)
+    common.answer(record, lambda: show(record))
 
 
 def measure(
+    common: Common,
     picture: Path,
     *,
     data: Path | None = None,
@@ -63,7 +54,6 @@ def measure(
     solver: str = "annealer",
     reads: int = 100,
     sweeps: int = 1000,
-    seed: int = 0,
 ) -> dict[str, Any]:
     """Choose the images, compile, prove, anneal and score, and draw figures 9 and 10."""
     from isinglearn.paper.solvability import (
@@ -74,7 +64,13 @@ def measure(
     )
     from isinglearn.report.mnist_figures import draw_solvability
 
-    with watching("6 and 9") as on_event:
+    seed = common.seed
+    with common.progress("6 and 9") as bar:
+
+        def on_event(event: Event) -> None:
+            common.stop_if_interrupted()
+            bar.on_event(event)
+
         images = load_small_digits(seed) if digits else load_mnist(data, download=True)
         verified = verify_solvability(
             images, solver, reads=reads, sweeps=sweeps, seed=seed, on_event=on_event
@@ -82,7 +78,8 @@ def measure(
     record = verified.record()
     draw_solvability(record, picture)
     about = {name: record[name] for name in ("images", "choice")}
-    return {"mnist": record["rows"], **about, "paper": PAPER, "source": str(images.source)}
+    about |= {"paper": PAPER, "source": str(images.source), "picture": str(picture)}
+    return {"mnist": record["rows"], **about}
 
 
 def show(record: dict[str, Any]) -> None:
@@ -96,6 +93,7 @@ def show(record: dict[str, Any]) -> None:
     for text in [*_ways(rows), *_choice(record["choice"], paper)]:
         click.echo(click.wrap_text(text, 80))
     click.echo(f"Images: {record['source']}")
+    click.echo(f"Picture of figures 9 and 10: {record['picture']}")
 
 
 # -- tables ----------------------------------------------------------------------------------------
@@ -105,7 +103,7 @@ def _print_success(rows: list[Row], images: str, paper: Row | None) -> None:
     printed = []
     if paper is not None:
         success = f"{paper['success_probability']:.0%}"
-        times = _time(paper["tts_seconds"]), _time(paper["anneal_ms"] / 1e3)
+        times = in_time(paper["tts_seconds"]), in_time(paper["anneal_ms"] / 1e3)
         printed = [["paper, printed", success, times[0], None, None, times[1]]]
 
     def cells(row: Row) -> list[Any]:
@@ -114,7 +112,7 @@ def _print_success(rows: list[Row], images: str, paper: Row | None) -> None:
             _until(row, ""),
             _share(row, "_raw"),
             _until(row, "_raw"),
-            _time(row["anneal_ms"] / 1e3),
+            in_time(row["anneal_ms"] / 1e3),
         ]
 
     title = f"{images}: {rows[0]['train_images']} training images, {rows[0]['reads']} reads"
@@ -150,8 +148,8 @@ def _print_problems(rows: list[Row]) -> None:
                 row["distinct_samples"],
                 _loss(row["optimum"]),
                 row["optimal_networks"],
-                _time(row["compile_ms"] / 1e3),
-                None if row["decode_ms"] is None else _time(row["decode_ms"] / 1e3),
+                in_time(row["compile_ms"] / 1e3),
+                None if row["decode_ms"] is None else in_time(row["decode_ms"] / 1e3),
             ]
             for row in problems
         ],
@@ -188,15 +186,7 @@ def _share(row: Row, kind: str) -> str:
 def _until(row: Row, kind: str) -> str:
     """Time to solution; where no read succeeded, what it is above by the interval's upper end."""
     seconds, bound = row[f"tts_seconds{kind}"], row[f"tts_interval{kind}"][0]
-    return f"> {_time(bound)}" if seconds is None else _time(seconds)
-
-
-def _time(seconds: float) -> str:
-    """Two digits, no more than a busy machine repeats; three of whole seconds, as the paper has."""
-    if seconds >= 1:
-        return f"{seconds:.3g} s" if seconds < 1000 else f"{seconds:.0f} s"
-    milliseconds = 1e3 * seconds
-    return f"{milliseconds:.0f} ms" if milliseconds >= 10 else f"{milliseconds:.2g} ms"
+    return f"> {in_time(bound)}" if seconds is None else in_time(seconds)
 
 
 def _loss(fraction: str) -> str:
@@ -223,7 +213,7 @@ def _ways(rows: list[Row]) -> list[str]:
     first = rows[0]
     lines.append(
         f"So small a network has {first['networks']} settings, and brute force tries them all in "
-        f"{_time(first['proof_ms']['brute'] / 1e3)}: what is shown is that the QUBO has the right "
+        f"{in_time(first['proof_ms']['brute'] / 1e3)}: what is shown is that the QUBO has the right "
         "ground state and can be annealed, not that it has to be."
     )
     merged = [row for row in rows if row["distinct_samples"] < row["train_images"]]

@@ -6,23 +6,36 @@ from typing import Any
 
 import click
 
-from isinglearn.cli.common import SEED, as_json, print_json, print_table, watching
+from isinglearn.cli.common import Common, with_common
+from isinglearn.cli.exits import Exit
+from isinglearn.cli.printing import print_table
 
 
-def measure(seed: int = 0) -> list[dict[str, Any]]:
+def measure(common: Common) -> dict[str, Any]:
     """Enumerate and train every module."""
     from isinglearn.paper.modules import check_modules
 
-    with watching("modules"):
-        return check_modules(seed)
+    with common.progress("modules") as bar:
+
+        def on_module(name: str, done: int, total: int) -> None:
+            bar.step(done, total, name)
+            common.stop_if_interrupted()
+
+        return {"modules": check_modules(common.seed, on_module)}
 
 
-def show(rows: list[dict[str, Any]]) -> None:
+def hold(record: dict[str, Any]) -> bool:
+    """Whether every module that is formulated does what it should."""
+    formulated = [row for row in record["modules"] if row["formulations"]]
+    return all(row["enumerated"] and row["trained"] for row in formulated)
+
+
+def show(record: dict[str, Any]) -> None:
     """Print the paper's table with our columns."""
     print_table(
         "Table 6: modules",
         ["module", "kind", "paper", "forms", "spins", "enumerated", "trained"],
-        [_row(row) for row in rows],
+        [_row(row) for row in record["modules"]],
     )
     click.echo("Spins: per unit and sample on the module's first small example, products included;")
     click.echo(
@@ -50,14 +63,11 @@ def _row(row: dict[str, Any]) -> list[Any]:
 
 
 @click.command()
-@click.option("--seed", default=0, show_default=True, type=SEED, help="Seed of the solvers.")
-@as_json
-def modules(seed: int, as_json: bool) -> None:
+@with_common(seed="Seed of the solvers.")
+def modules(common: Common) -> None:
     """Table 6: every module enumerated and trained (figures of the paper: what it supports)."""
-    rows = measure(seed)
-    if as_json:
-        print_json({"modules": rows})
-    else:
-        show(rows)
-    if not all(row["enumerated"] and row["trained"] for row in rows if row["formulations"]):
-        raise SystemExit(1)
+    record = measure(common)
+    common.answer(record, lambda: show(record))
+    if not hold(record):
+        # That a module is wrong is a fault of ours.
+        click.get_current_context().exit(Exit.FAULT)

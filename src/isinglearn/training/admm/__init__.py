@@ -25,7 +25,7 @@ from isinglearn.nn import Parameters, Sequential
 from isinglearn.problem.encodings import IntArray
 from isinglearn.training.admm.consensus import solve_group
 from isinglearn.training.admm.grouping import Whole, make_groups
-from isinglearn.training.compiling import LOSSES, check_number
+from isinglearn.training.compiling import LOSSES, check_number, loss_of_network
 from isinglearn.training.machine import Machine, seed_of
 from isinglearn.training.strategy import Progress, Strategy, Task
 from isinglearn.training.tasks import run
@@ -128,6 +128,10 @@ class Admm(Strategy):
     def parameters(self) -> Parameters:
         """The best network so far."""
         return self.whole.problem.parameters(self.best)
+
+    def training_loss(self, parameters: Parameters) -> float:
+        """The problem's."""
+        return loss_of_network(self.whole.problem, parameters)
 
     @property
     def done(self) -> bool:

@@ -6,16 +6,22 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from isinglearn.errors import OptionError
 from isinglearn.nn import Parameters, Sequential
+from isinglearn.problem.encodings import IntArray
+from isinglearn.training.chunks import rows_of
 from isinglearn.training.decomposed.block_solvers import block_solver
 from isinglearn.training.decomposed.engine import Decomposed
 from isinglearn.training.decomposed.options import Options as BlockOptions
+from isinglearn.training.labels import ODDS
 from isinglearn.training.strategy import Progress, Strategy, Task
+from isinglearn.training.weights import whole
 
 MOST_SPINS = 256
+# Rows that samples are repeated to at most, if that is more than so many times their number.
+_ROWS, _TIMES = 2000, 2
 
 
 class Decomposition(Strategy):
@@ -26,27 +32,28 @@ class Decomposition(Strategy):
     Options: ClassVar[Any] = BlockOptions
 
     def __init__(self, task: Task, options: BlockOptions) -> None:
-        if task.weights is not None:
-            raise OptionError(
-                "sample weights are not taken by blocks",
-                where="sample_weight with strategy='decomposed'",
-                rule="none",
-                received="weights",
-                remedy="repeat samples, or use strategy='direct'",
-            )
         chosen = replace(options, max_spins=task.max_spins or MOST_SPINS)
         super().__init__(task, chosen)
+        X, y = _repeated(task)
         self.engine = Decomposed(
             task.network,
-            task.X,
-            task.y,
+            X,
+            y,
             loss=task.loss,
             options=chosen,
             seed=task.seed,
             solver=block_solver(task.solver),
+            start=task.start,
             parallel=task.parallel,
         )
+        if task.start_odds is not None and self.engine.loss.scaled:
+            self.engine.scale = task.start_odds / self.network.output_scale
         self.counts = self.engine.counts
+
+    @property
+    def odds(self) -> float | None:
+        """The scale of the outputs that is learned with the network."""
+        return self.engine.scale * self.network.output_scale if self.task.loss in ODDS else None
 
     @property
     def network(self) -> Sequential:
@@ -70,10 +77,14 @@ class Decomposition(Strategy):
         return Progress(loss)
 
     def evaluate(
-        self, X: ArrayLike, y: ArrayLike, parameters: Parameters | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        parameters: Parameters | None = None,
+        weights: IntArray | None = None,
     ) -> tuple[float, float]:
         """With the scale of the outputs that was learned."""
-        return self.engine.evaluate(X, y, parameters)
+        return self.engine.evaluate(X, y, parameters, weights)
 
     def own_state(self) -> dict[str, Any]:
         """The engine's."""
@@ -84,3 +95,12 @@ class Decomposition(Strategy):
         mine = {k.removeprefix("engine."): v for k, v in state.items() if k.startswith("engine.")}
         self.engine.restore(mine)
         self.counts = self.engine.counts
+
+
+def _repeated(task: Task) -> tuple[Any, Any]:
+    """Samples and labels; a sample of more weight comes more often."""
+    if task.weights is None:
+        return task.X, task.y
+    counts = whole(task.weights.astype(np.float64), max(_ROWS, _TIMES * len(task.y)))
+    chosen = np.repeat(np.arange(len(counts)), counts)
+    return rows_of(task.X, chosen), task.y[chosen]

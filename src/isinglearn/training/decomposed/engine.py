@@ -143,7 +143,11 @@ class Decomposed:
         return seen.loss
 
     def evaluate(
-        self, X: ArrayLike, y: ArrayLike, parameters: Parameters | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        parameters: Parameters | None = None,
+        weights: IntArray | None = None,
     ) -> tuple[float, float]:
         """Turn data into the mean loss of ``result`` (or others) and the part that is predicted right."""
         inputs = inputs_of(X)
@@ -154,7 +158,8 @@ class Decomposed:
         tasks = [(given, Source(inputs), Source(targets), shard) for shard in shards]
         judged = self._map(shard_losses, tasks)
         losses = np.concatenate([loss for loss, _ in judged])
-        return float(losses.mean()), float(np.concatenate([right for _, right in judged]).mean())
+        right = np.concatenate([right for _, right in judged])
+        return float(np.average(losses, weights=weights)), float(right.mean())
 
     # -- a step ------------------------------------------------------------------------------------
 

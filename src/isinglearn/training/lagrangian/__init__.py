@@ -28,7 +28,7 @@ from isinglearn.lowering.pipeline import INFEASIBLE
 from isinglearn.nn import Parameters, Sequential
 from isinglearn.problem.encodings import IntArray
 from isinglearn.problem.forms import QUBO
-from isinglearn.training.compiling import LOSSES, check_number, compiled_whole
+from isinglearn.training.compiling import LOSSES, check_number, compiled_whole, loss_of_network
 from isinglearn.training.lagrangian.relaxation import Prices, Relaxation
 from isinglearn.training.machine import Machine, seed_of
 from isinglearn.training.strategy import Progress, Strategy, Task
@@ -136,6 +136,10 @@ class Lagrangian(Strategy):
     def parameters(self) -> Parameters:
         """The best network so far."""
         return self.problem.parameters(self.vector)
+
+    def training_loss(self, parameters: Parameters) -> float:
+        """The problem's."""
+        return loss_of_network(self.problem, parameters)
 
     @property
     def done(self) -> bool:

@@ -1,46 +1,44 @@
-"""Weights: samples of any weight as distinct samples, each so many times."""
+"""Weights of samples: any numbers to whole ones in the same proportions."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 from math import gcd, lcm
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from isinglearn.errors import DataError
 from isinglearn.problem.encodings import IntArray
 
+# Whole numbers that stand for weights add up to at most this, or to this many times their number.
+_FINE, _TIMES = 1 << 20, 16
 # Ratios of weights with larger denominators than this count as irrational.
 _DENOMINATOR = 1000
 _EXACT = 1e-12
 
 
-def check_weights(weights: NDArray[np.float64]) -> None:
-    """Raise unless all are at least 0 and one is more."""
-    if (weights < 0).any() or not (weights > 0).any():
+def whole_weights(given: ArrayLike, count: int) -> IntArray:
+    """Turn weights of ``count`` samples into whole numbers in the same proportions, or raise.
+
+    To within one part in a million of their sum, where they have no small common measure.
+    """
+    weights = np.asarray(given)
+    fits = weights.shape == (count,) and weights.dtype.kind in "iufb"
+    fits = fits and bool(np.isfinite(weights).all())
+    if not fits or (weights < 0).any() or not (weights > 0).any():
+        received = f"smallest {weights.min()}, largest {weights.max()}" if fits else repr(given)
         raise DataError(
             "the sample weights do not fit",
             where="sample_weight",
-            rule="numbers >= 0, at least one of them positive",
-            received=f"smallest {weights.min()}, largest {weights.max()}",
+            rule=f"{count} finite numbers >= 0, at least one of them positive",
+            received=received,
             remedy="a weight of 0 leaves a sample out",
         )
-
-
-def merged(
-    X: IntArray, y: IntArray, weights: NDArray[np.float64]
-) -> tuple[IntArray, IntArray, NDArray[np.float64]]:
-    """Turn samples into distinct ones in a fixed order, with the sums of their weights.
-
-    So neither the order of samples nor writing one twice instead of giving it twice the weight matters.
-    """
-    rows = np.column_stack([X, y])
-    order = np.argsort(weights, kind="stable")
-    found, group = np.unique(rows[order], axis=0, return_inverse=True)
-    sums = np.bincount(group.ravel(), weights=weights[order], minlength=len(found))
-    return found[:, :-1], found[:, -1], np.asarray(sums, dtype=np.float64)
+    numbers = np.zeros(count, dtype=np.int64)
+    some = weights > 0
+    numbers[some] = whole(weights[some].astype(np.float64), max(_FINE, _TIMES * count))
+    return numbers
 
 
 def whole(weights: NDArray[np.float64], most: int) -> IntArray:
@@ -63,10 +61,11 @@ def whole(weights: NDArray[np.float64], most: int) -> IntArray:
 
 def _exact(values: NDArray[np.float64], most: int) -> IntArray | None:
     """Turn distinct weights into whole ones of the same ratios, if there are small ones."""
-    ratios = values / values[0]
-    fractions = [Fraction(float(ratio)).limit_denominator(_DENOMINATOR) for ratio in ratios]
+    fractions: list[Fraction] = []
     denominator = 1
-    for fraction, ratio in zip(fractions, ratios, strict=True):
+    for ratio in (values / values[0]).tolist():
+        fraction = Fraction(ratio).limit_denominator(_DENOMINATOR)
+        fractions.append(fraction)
         denominator = lcm(denominator, fraction.denominator)
         if abs(float(fraction) - ratio) > _EXACT * ratio or denominator > most:
             return None
@@ -75,8 +74,3 @@ def _exact(values: NDArray[np.float64], most: int) -> IntArray | None:
         return None
     divisor = gcd(*numbers)
     return np.array([number // divisor for number in numbers], dtype=np.int64)
-
-
-def repeated(counts: IntArray, *arrays: NDArray[Any]) -> tuple[NDArray[Any], ...]:
-    """Turn arrays into ones where each row comes as often as it counts."""
-    return tuple(np.repeat(array, counts, axis=0) for array in arrays)

@@ -1,0 +1,194 @@
+"""Sample weights, known networks to start from, and what a training says of itself."""
+
+from fractions import Fraction
+
+import dimod
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import isinglearn as il
+from isinglearn import nn
+from isinglearn.errors import DataError, NetworkError
+from isinglearn.training.losses import loss_named
+from isinglearn.training.weights import whole, whole_weights
+
+XOR = [[-1, -1], [-1, 1], [1, -1], [1, 1]], [-1, 1, 1, -1]
+
+
+def net(hidden=6, outputs=1):
+    return nn.Sequential(
+        nn.Linear(2, hidden, weight=nn.Int(-3, 3), bias=nn.Int(-32, 32)),
+        nn.Sign(),
+        nn.Linear(hidden, outputs, weight=nn.Int(-4, 3), bias=nn.Int(-4, 3)),
+    )
+
+
+def noisy(count=120, seed=0):
+    """Points whose labels are their first coordinate's sign, one in six turned round."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-8, 9, (count, 2))
+    return X, np.where((X[:, 0] >= 0) ^ (rng.random(count) < 1 / 6), 1, -1)
+
+
+def quick(X, y, **options):
+    return il.train(net(), X, y, strategy="decomposed", steps=60, **options)
+
+
+# -- weights ---------------------------------------------------------------------------------------
+
+
+def test_blocks_take_weights_as_if_samples_came_several_times():
+    X, y = noisy()
+    weights = np.random.default_rng(1).integers(1, 4, len(y))
+    weighted = quick(X, y, sample_weight=weights)
+    rows = np.repeat(np.arange(len(y)), weights)
+    repeated = quick(X[rows], y[rows])
+    assert weighted.loss == pytest.approx(repeated.loss, rel=1e-9)
+    for name, value in weighted.parameters.items():
+        assert np.array_equal(value, repeated.parameters[name])
+
+
+@pytest.mark.parametrize("strategy", ["direct", "decomposed", "admm", "lagrangian"])
+def test_a_sample_of_weight_0_counts_as_not_given(strategy):
+    X, y = np.array([*XOR[0], [1, 1]]), np.array([*XOR[1], 1])
+    small = nn.Sequential(nn.Linear(2, 2), nn.Sign(), nn.Linear(2, 1))
+    steps = {} if strategy == "direct" else {"steps": 8}
+    options = {"strategy": strategy, "loss": "square", **steps}
+    some = il.train(small, X, y, sample_weight=[1, 1, 1, 1, 0], **options)
+    none = il.train(small, *XOR, **options)
+    assert some.loss == none.loss
+    assert all(np.array_equal(v, none.parameters[n]) for n, v in some.parameters.items())
+
+
+def test_weights_are_held_out_with_their_samples():
+    X, y = noisy(60)
+    weights = np.where(y > 0, 3.0, 1.0)
+    trained = quick(X, y, sample_weight=weights, validation=0.25)
+    assert len(trained.validation_curve)
+
+
+def test_the_loss_is_by_weight():
+    X, y = np.array([[1, 0], [1, 0]]), np.array([1, -1])
+    line = nn.Sequential(nn.Linear(2, 1, weight=nn.Int(-1, 1), bias=nn.Int(-1, 1)))
+    trained = il.train(line, X, y, sample_weight=[3, 1], strategy="direct", solver="brute")
+    assert trained.loss == 1.0  # Output 1: a quarter of the weight is off by 2; output 0 the same.
+    assert trained.gap == 0
+
+
+@pytest.mark.parametrize(
+    "weights", [[1, 1], [1, 1, 1, -1], [0, 0, 0, 0], [1, 1, 1, np.nan], ["a", "b", "c", "d"]]
+)
+def test_weights_that_are_none(weights):
+    with pytest.raises(DataError, match="sample_weight"):
+        il.train(net(), *XOR, sample_weight=weights)
+
+
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=30), st.floats(1e-6, 1e6))
+def test_whole_weights_keep_small_ratios_exactly(numbers, unit):
+    found = whole_weights(np.array(numbers) * unit, len(numbers))
+    ratios = {Fraction(int(a), b) for a, b in zip(found, numbers, strict=True)}
+    assert len(ratios) == 1
+
+
+@given(st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=30), st.integers(100, 10_000))
+def test_whole_weights_are_near_and_of_bounded_sum(weights, most):
+    given_weights = np.array(weights)
+    found = whole(given_weights, most)
+    assert 0 < found.sum() <= most
+    assert (
+        np.abs(found / found.sum() - given_weights / given_weights.sum()).max() <= 1 / most + 1e-9
+    )
+
+
+# -- known networks --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("strategy", ["direct", "decomposed", "admm", "lagrangian"])
+def test_no_strategy_returns_a_worse_network_than_the_known_one(strategy):
+    X, y = noisy(40)
+    small = nn.Sequential(nn.Linear(2, 2), nn.Sign(), nn.Linear(2, 1))
+    best = il.train(small, X, y, strategy="direct", loss="square")
+    hurried = {} if strategy == "direct" else {"steps": 1}
+    options = {"strategy": strategy, "loss": "square", "start": best, **hurried}
+    if strategy == "direct":
+        # Which finds nothing good by itself.
+        options["solver"] = dimod.RandomSampler()
+    again = il.train(small, X, y, **options)
+    assert again.loss <= best.loss + 1e-12
+
+
+def test_blocks_go_on_from_a_known_network_and_its_scale():
+    X, y = noisy()
+    first = quick(X, y)
+    second = quick(X, y, start=first)
+    # What the first step sees is the network that was given.
+    assert second.loss_curve[0] == pytest.approx(first.loss, rel=0.05)
+    assert second.loss_curve[0] < quick(X, y).loss_curve[0]
+
+
+def test_a_network_of_another_shape_is_no_start():
+    X, y = noisy(20)
+    other = il.train(net(3), X, y, strategy="decomposed", steps=2)
+    for strategy in ("direct", "decomposed"):
+        with pytest.raises(NetworkError):
+            il.train(net(2), X, y, strategy=strategy, start=other)
+
+
+# -- what is known of the result -------------------------------------------------------------------
+
+
+def test_one_problem_comes_with_its_run_and_proof():
+    told = []
+    trained = il.train(
+        nn.Sequential(nn.Linear(2, 2), nn.Sign(), nn.Linear(2, 1)), *XOR, on_event=told.append
+    )
+    assert trained.run is not None
+    assert trained.bound == trained.gap == 0
+    assert "proved optimal" in trained.verdict
+    assert told[-1].step == told[-1].total == 1
+    assert told[-1].bound == 0
+
+
+def test_the_solver_s_news_come_while_it_runs():
+    X, y = noisy(40)
+    told = []
+    small = nn.Sequential(nn.Linear(2, 2), nn.Sign(), nn.Linear(2, 1))
+    il.train(small, X, y, solver="cpsat", strategy="direct", on_event=told.append, time_limit=60)
+    during = [event for event in told if event.step == 0]
+    assert any(event.bound is not None for event in during)
+    assert any(event.loss is not None for event in during)
+
+
+def test_a_wish_to_stop_reaches_the_solver():
+    X, y = noisy(200)
+    trained = il.train(
+        net(4), X, y, solver="cpsat", strategy="direct", on_event=lambda event: False
+    )
+    assert not trained.finished
+    assert trained.run.status.value == "FEASIBLE"
+
+
+def test_blocks_prove_nothing_and_say_so():
+    trained = quick(*noisy())
+    assert trained.run is trained.bound is trained.gap is None
+    assert trained.verdict.startswith("nothing is proved")
+
+
+def test_probabilities_are_those_that_the_loss_saw():
+    X, y = noisy()
+    trained = quick(X, y)
+    shares = trained.predict_proba(X)
+    assert shares.sum(axis=1) == pytest.approx(1)
+    loss = loss_named("logistic")
+    values = loss.values(trained.outputs(X) * trained.odds, loss.targets(y, 1))
+    assert float(values.mean()) == pytest.approx(trained.loss, rel=1e-6)
+    assert np.array_equal(shares[:, 1] > 0.5, trained.predict(X) == 1)
+
+
+def test_a_loss_that_does_not_speak_of_probabilities():
+    trained = quick(*noisy(), loss="square")
+    assert trained.odds is None
+    with pytest.raises(NetworkError, match="knows no probabilities"):
+        trained.predict_proba([[1, 1]])
