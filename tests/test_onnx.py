@@ -1,39 +1,36 @@
 """Exported models compute exactly what the network computes, in two independent runtimes."""
 
+import json
 import sys
-from fractions import Fraction
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
+from exported_models import (
+    awkward_ranges,
+    built,
+    every_module,
+    half_ways,
+    model_of,
+    network_of,
+    passing_on,
+    quantised_data,
+    regressor,
+    wide_inputs,
+    wide_networks,
+)
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from onnx_runners import runners
 
 import isinglearn as il
 from isinglearn import nn
 from isinglearn.errors import IsingLearnError, NetworkError, OverflowRefused
-from isinglearn.exports.onnx_graph import Graph
+from isinglearn.exports.onnx_graph import Bounds, Graph, Value
+from isinglearn.model.quantiser import Quantiser
 
 onnx = pytest.importorskip("onnx", reason="needs isinglearn[onnx]")
-
-
-def model_of(network, rng):
-    """Random parameters of their domains, frozen ones as they are."""
-    parameters = {}
-    for name, spec in network.parameters.items():
-        lo, hi, step = spec.domain.lo, spec.domain.hi, spec.domain.numerators.step
-        drawn = lo + step * rng.integers(0, (hi - lo) // step + 1, spec.shape)
-        parameters[name] = np.where(spec.free, drawn, spec.frozen)
-    return il.Model(network, parameters)
-
-
-def network_of(modules, X, shape):
-    bits = max(0, int(np.abs(X).max() - 1).bit_length())
-    net = nn.Sequential(*modules, input_shape=shape).resolved(bits)
-    return net.observed(X, np.ones(len(X), dtype=np.int64))
-
-
-def built(*modules, shape, bits=1):
-    return nn.Sequential(*modules, input_shape=shape).resolved(bits)
 
 
 def agree(model, X, run, double=None):
@@ -51,25 +48,12 @@ def agree(model, X, run, double=None):
     return proto
 
 
-# Every registered module, in the networks and the instances it gives for its other tests.
-TRIALS = [
-    pytest.param(trial.modules, trial.X, trial.input_shape, id=f"{name}-trial{number}")
-    for name, module in nn.MODULES.items()
-    for number, trial in enumerate(module.trials())
-]
-EXAMPLES = [
-    pytest.param((case.module,), case.inputs, case.context.shape, id=f"{name}-example{number}")
-    for name, module in nn.MODULES.items()
-    for number, case in enumerate(module.examples())
-]
-
-
 def test_every_module_is_exported_somewhere():
     assert all(module.trials() for module in nn.MODULES.values())
 
 
 @runners
-@pytest.mark.parametrize(("modules", "X", "shape"), TRIALS + EXAMPLES)
+@every_module
 def test_every_module_is_exact(modules, X, shape, run):
     network = network_of(modules, X, shape)
     for seed in range(4):
@@ -83,7 +67,7 @@ def test_every_module_is_exact(modules, X, shape, run):
 
 
 @runners
-@pytest.mark.parametrize(("modules", "X", "shape"), TRIALS + EXAMPLES)
+@every_module
 def test_every_module_is_exact_in_float64(modules, X, shape, run, monkeypatch):
     # As if float32 had no digits at all.
     single = Graph.__init__
@@ -97,29 +81,14 @@ def test_every_module_is_exact_in_float64(modules, X, shape, run, monkeypatch):
     agree(model, X, run, double=True)
 
 
-def wide_networks():
-    """Networks whose numbers grow with their inputs."""
-    weight, bias, fine = nn.Int(-30, 30), nn.Int(-9, 9), nn.Fixed(-9, 9, 5)
-    conv = nn.Conv2d(2, 3, 3, stride=2, padding=1, weight=nn.Fixed(-9, 9, 7), bias=fine)
-    normal = nn.BatchNorm(
-        statistics="variables", mean=nn.Fixed(-50, 50, 3), deviation=nn.Int(3, 200)
-    )
-    tanh = nn.Staircase.of(np.tanh, -3, 3, denominator=50, grid=16)
-    block = (nn.Linear(6, 6, weight=nn.Fixed(-5, 5, 3), bias=fine), nn.PReLU())
-    signs = (nn.Linear(6, 6, weight=weight, bias=bias), nn.Sign())
-    return {
-        "linear": ((nn.Linear(40, 5, weight=weight, bias=bias),), (40,)),
-        "conv": ((conv, nn.Abs(), nn.AvgPool2d(3, stride=1)), (2, 8, 7)),
-        "quotient": ((nn.Linear(9, 4, weight=weight, bias=bias), normal), (9,)),
-        "image quotient": ((conv, normal, nn.MaxPool2d(2)), (2, 8, 8)),
-        "root": ((nn.LayerNorm(denominator=64),), (9,)),
-        "image root": ((nn.LayerNorm(denominator=3), nn.LeakyReLU(Fraction(3, 7))), (3, 2, 2)),
-        "tanh": ((nn.Linear(9, 7, weight=nn.Fixed(-5, 5, 13), bias=bias), tanh), (9,)),
-        "residual": (
-            (nn.Residual(*block), nn.Residual(*signs), nn.Linear(6, 3, weight=weight, bias=bias)),
-            (6,),
-        ),
-    }
+@every_module
+def test_bounds_alone_are_those_of_the_graph(modules, X, shape):
+    model = model_of(network_of(modules, X, shape), np.random.default_rng(0))
+    given = Value("X", model.largest_input)
+    graphs = Graph(double=True), Bounds()
+    full, alone = (model.network.to_onnx(graph, model.parameters, given) for graph in graphs)
+    assert alone.largest == full.largest
+    assert graphs[1].nodes == graphs[1].constants == []
 
 
 @cache
@@ -141,14 +110,9 @@ def widest(name, double):
 @pytest.mark.parametrize("double", [False, True], ids=["float32", "float64"])
 @pytest.mark.parametrize("name", wide_networks())
 def test_the_widest_inputs_are_exact(name, double, run):
-    model, rng = widest(name, double), np.random.default_rng(0)
-    largest, size = model.largest_input, model.network.in_features
-    assert largest >= (1 << 18 if double else 1 << 3)
-    ends = rng.choice([-largest, largest], (100, size))
-    near = ends + rng.integers(-3, 4, ends.shape)
-    inside = rng.integers(-largest, largest + 1, (100, size))
-    X = np.concatenate([ends, np.clip(near, -largest, largest), inside])
-    agree(model, X, run, double=double)
+    model = widest(name, double)
+    assert model.largest_input >= (1 << 18 if double else 1 << 3)
+    agree(model, wide_inputs(model), run, double=double)
 
 
 @runners
@@ -192,6 +156,97 @@ def test_the_same_model_is_the_same_bytes(tmp_path):
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
+# -- real features, names and numbers --------------------------------------------------------------
+
+
+def faithful(model, X, run):
+    """Export a model with faces, and compare by what the file alone says; return its metadata."""
+    proto = il.to_onnx(model)
+    assert proto.graph.input[0].type.tensor_type.elem_type == onnx.TensorProto.DOUBLE
+    shaped = np.reshape(X, (len(X), *model.network.input_shape))
+    outputs, prediction = run(proto, {"X": shaped})
+    metadata = {prop.key: prop.value for prop in proto.metadata_props}
+    if "classes" in metadata:
+        prediction = np.array(json.loads(metadata["classes"]))[prediction]
+    np.testing.assert_array_equal(outputs, model.outputs(X))
+    np.testing.assert_array_equal(prediction, model.predict(X))
+    return metadata
+
+
+@runners
+@settings(deadline=None, max_examples=150)
+@given(data=quantised_data())
+def test_real_features_are_quantised_alike(run, data):
+    quantiser, X = data
+    assert faithful(passing_on(quantiser), X, run) == {}
+
+
+@runners
+def test_awkward_ranges_of_one_feature(run):
+    for quantiser, X in awkward_ranges(3):
+        faithful(passing_on(quantiser), X, run)
+
+
+@runners
+@pytest.mark.parametrize("bits", [0, 1, 4])
+def test_half_way_is_rounded_to_even(bits, run):
+    quantiser, X = half_ways(bits)
+    model = passing_on(quantiser)
+    assert set(model.outputs(X).ravel() % 2) == {0.0}
+    faithful(model, X, run)
+
+
+@runners
+def test_images_of_real_numbers(run):
+    model = model_of(built(nn.Conv2d(1, 2, 2), shape=(1, 3, 3), bits=3), np.random.default_rng(1))
+    rng = np.random.default_rng(0)
+    low = rng.normal(size=9)
+    quantised = replace(model, quantiser=Quantiser(low, low + rng.random(9), 2))
+    faithful(quantised, rng.normal(size=(50, 9)), run)
+
+
+@runners
+@pytest.mark.parametrize("classes", [("no", "yes"), (0.5, -3.0), (7, 2)])
+def test_two_classes_are_an_index_of_their_names(classes, run):
+    quantiser = Quantiser([-1.0], [1.0], 2)
+    model = replace(passing_on(quantiser), classes=classes, features=("length",))
+    X = np.linspace(-2, 2, 30)[:, None]
+    assert set(model.predict(X)) == set(classes)
+    metadata = faithful(model, X, run)
+    assert metadata == {"classes": json.dumps(classes), "features": '["length"]'}
+
+
+@runners
+def test_many_classes_are_an_index_of_their_names(run):
+    quantiser = Quantiser(np.zeros(3), np.ones(3), 3)
+    model = replace(passing_on(quantiser), classes=("a", "b", "\u00e4"))
+    faithful(model, np.random.default_rng(0).random((40, 3)), run)
+
+
+ENDS = st.floats(-1e300, 1e300)
+
+
+@runners
+@settings(deadline=None, max_examples=50)
+@example(low=1 + 2**-40, high=-(2.0**-200))
+@given(low=ENDS, high=ENDS)
+def test_numbers_of_a_range(run, low, high):
+    model, X = regressor(low, high, 9)
+    outputs, prediction = run(il.to_onnx(model), {"X": X})
+    assert prediction.dtype == np.float64
+    np.testing.assert_array_equal(outputs, model.outputs(X))
+    np.testing.assert_array_equal(prediction, model.predict(X))
+
+
+@runners
+def test_what_an_estimator_has_learned(run):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 2))
+    estimator = il.IsingClassifier(hidden=(2,), input_bits=3, strategy="decomposed", max_iter=2)
+    model = estimator.fit(X, np.where(X[:, 0] > 0, "right", "left")).model_
+    faithful(model, rng.normal(size=(30, 2)), run)
+
+
 @pytest.mark.parametrize(
     ("modules", "bits"),
     [((nn.Linear(2, 1),), 52), ((nn.LayerNorm(),), 26), ((nn.Abs(), nn.LeakyReLU(0.001)), 45)],
@@ -203,11 +258,12 @@ def test_beyond_float64_it_refuses(modules, bits):
         il.to_onnx(model)
 
 
-def test_without_the_package_the_extra_is_named(monkeypatch):
+@pytest.mark.parametrize("package", ["onnx", "torch"])
+def test_without_the_package_the_extra_is_named(package, monkeypatch):
     model = model_of(nn.paper_network(2, 2, 2).resolved(0), np.random.default_rng(0))
-    monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(IsingLearnError, match=r"isinglearn\[onnx\]") as caught:
-        il.to_onnx(model)
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(IsingLearnError, match=rf"isinglearn\[{package}\]") as caught:
+        getattr(il, f"to_{package}")(model)
     assert isinstance(caught.value, ImportError)
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from isinglearn.estimators import IsingClassifier as IsingClassifier
     from isinglearn.estimators import IsingRegressor as IsingRegressor
     from isinglearn.exports.onnx import to_onnx as to_onnx
+    from isinglearn.exports.torch import to_torch as to_torch
     from isinglearn.lowering.budget import Shape as Shape
     from isinglearn.lowering.budget import spin_budget as spin_budget
     from isinglearn.lowering.pipeline import Problem as Problem
@@ -48,6 +49,7 @@ _PUBLIC = {
     "Model": "isinglearn.model",
     "load": "isinglearn.model",
     "to_onnx": "isinglearn.exports.onnx",
+    "to_torch": "isinglearn.exports.torch",
     "quantise": "isinglearn.data",
     "IsingLearnError": "isinglearn.errors",
     "train": "isinglearn.training.train",
@@ -80,6 +82,7 @@ __all__ = [
     "solve",
     "spin_budget",
     "to_onnx",
+    "to_torch",
     "train",
 ]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -43,6 +43,8 @@ class Graph:
         Put before the names of nodes: who writes them.
     """
 
+    export: ClassVar[str] = "to_onnx"
+
     def __init__(self, *, double: bool) -> None:
         self.double = double
         self.digits = 53 if double else 24
@@ -58,7 +60,7 @@ class Graph:
         if largest >= 1 << self.digits:
             raise OverflowRefused(
                 f"whole numbers can become too large to be exact in a float of {self.digits} bits",
-                where=f"to_onnx, {self.scope}{what}",
+                where=f"{self.export}, {self.scope}{what}",
                 rule=f"magnitudes below 2^{self.digits}",
                 received=f"up to {largest}",
                 remedy="use smaller inputs, weights or denominators, or fewer units in a layer",
@@ -79,6 +81,10 @@ class Graph:
         self.constants.append(numpy_helper.from_array(np.ascontiguousarray(array), name))
         return name
 
+    def reals(self, numbers: ArrayLike) -> str:
+        """Turn numbers into a float64 constant."""
+        return self.tensor(np.asarray(numbers, dtype=np.float64))
+
     def integers(self, *numbers: int) -> str:
         """Turn numbers into an int64 constant: axes, shapes."""
         return self.tensor(np.array(numbers, dtype=np.int64))
@@ -92,6 +98,10 @@ class Graph:
         names = [value.name if isinstance(value, Value) else value for value in inputs]
         self.nodes.append(helper.make_node(operator, names, [name], name, **attributes))
         return Value(name, largest)
+
+    def real(self, operator: str, *inputs: Value | str) -> Value:
+        """Write one node on real numbers in float64, which rounds, so that no bound is kept."""
+        return self.node(operator, *inputs, largest=0)
 
     def rename(self, value: Value, name: str) -> None:
         """Give a value the name of an output of the graph."""
@@ -178,3 +188,23 @@ class Graph:
             entries = entries + 1
         indices = self.tensor(entries.astype(np.int64))
         return self.node("Gather", value, indices, largest=value.largest, axis=1)
+
+
+class Bounds(Graph):
+    """The bounds of a graph in float64 without the graph: it raises where such numbers are not exact.
+
+    For exports that compute with the same operations, each beside its ``to_onnx``; onnx is not needed.
+    """
+
+    export = "to_torch"
+
+    def __init__(self) -> None:
+        super().__init__(double=True)
+
+    def tensor(self, array: Any) -> str:
+        """A constant that is not written."""
+        return ""
+
+    def node(self, operator: str, *inputs: Value | str, largest: int, **attributes: Any) -> Value:
+        """A node that is not written, only its bound."""
+        return Value("", self._checked(largest, operator))

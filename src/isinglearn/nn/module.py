@@ -17,6 +17,8 @@ from isinglearn.nn.domains import Domain
 from isinglearn.problem.encodings import IntArray
 
 if TYPE_CHECKING:
+    import torch
+
     from isinglearn.exports.onnx_graph import Graph, Value
     from isinglearn.lowering.builder import Builder
     from isinglearn.nn.expression import Expression
@@ -258,6 +260,19 @@ class Module:
             where=type(self).__name__,
             rule="modules that implement to_onnx",
             remedy="write that method; the graph has what it needs",
+        )
+
+    def to_torch(self, layer: torch.nn.Module, values: torch.Tensor, scale: int) -> torch.Tensor:
+        """Turn numerators, shaped as in ``to_onnx`` and in float64, into those of the next layer, in torch.
+
+        ``layer`` holds parameters, and what was ``seen``, by their names, and as ``chain`` the layers of a
+        module that has such. By the same operations as ``to_onnx``, so that its bounds hold here too.
+        """
+        raise NetworkError(
+            f"{type(self).__name__} has no torch form",
+            where=type(self).__name__,
+            rule="modules that implement to_torch",
+            remedy="write that method: forward once more, in float64 tensors",
         )
 
     # -- how it is written down --------------------------------------------------------------------

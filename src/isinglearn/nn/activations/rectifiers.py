@@ -22,6 +22,8 @@ from isinglearn.nn.module import Context, Example, Module, ParameterSpec, Trial
 from isinglearn.problem.encodings import IntArray, bit_count
 
 if TYPE_CHECKING:
+    import torch
+
     from isinglearn.exports.onnx_graph import Graph, Value
     from isinglearn.lowering.builder import Builder
     from isinglearn.nn.expression import Expression
@@ -86,6 +88,10 @@ class ReLU(_Rectifier):
         """One ``Relu``."""
         return graph.node("Relu", values, largest=values.largest)
 
+    def to_torch(self, layer: torch.nn.Module, values: torch.Tensor, scale: int) -> torch.Tensor:
+        """One ``relu``."""
+        return values.relu()
+
     def lower_compact(
         self, builder: Builder, parameters: Mapping[str, Expression], inputs: Expression
     ) -> Expression:
@@ -117,6 +123,10 @@ class Abs(_Rectifier):
     ) -> Value:
         """One ``Abs``."""
         return graph.node("Abs", values, largest=values.largest)
+
+    def to_torch(self, layer: torch.nn.Module, values: torch.Tensor, scale: int) -> torch.Tensor:
+        """One ``abs``."""
+        return values.abs()
 
     def lower_compact(
         self, builder: Builder, parameters: Mapping[str, Expression], inputs: Expression
@@ -170,6 +180,13 @@ class LeakyReLU(_Rectifier):
         rise, fall = self.slope.denominator, self.slope.numerator
         slopes = graph.choose(values, graph.constant(rise), graph.constant(fall))
         return graph.multiply(slopes, values)
+
+    def to_torch(self, layer: torch.nn.Module, values: torch.Tensor, scale: int) -> torch.Tensor:
+        """A choice of the slope, and a product."""
+        import torch
+
+        rise, fall = self.slope.denominator, self.slope.numerator
+        return torch.where(values >= 0, rise, fall) * values
 
     def lower_compact(
         self, builder: Builder, parameters: Mapping[str, Expression], inputs: Expression
@@ -252,6 +269,12 @@ class PReLU(_Rectifier):
         rise, fall = self.slope.denominator, parameters["slope"][0]
         slopes = graph.choose(values, graph.constant(rise), graph.constant(fall))
         return graph.multiply(slopes, values)
+
+    def to_torch(self, layer: torch.nn.Module, values: torch.Tensor, scale: int) -> torch.Tensor:
+        """A choice of the slope, and a product."""
+        import torch
+
+        return torch.where(values >= 0, self.slope.denominator, layer.slope) * values
 
     def lower_compact(
         self, builder: Builder, parameters: Mapping[str, Expression], inputs: Expression

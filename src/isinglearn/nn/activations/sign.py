@@ -12,6 +12,8 @@ from isinglearn.nn.module import Context, Example, Module, Trial
 from isinglearn.problem.encodings import IntArray, bit_count
 
 if TYPE_CHECKING:
+    import torch
+
     from isinglearn.exports.onnx_graph import Graph, Value
     from isinglearn.lowering.builder import Builder
     from isinglearn.nn.expression import Expression
@@ -44,6 +46,12 @@ class Sign(Module):
     ) -> Value:
         """A choice; the ``Sign`` of ONNX is 0 at 0."""
         return graph.choose(values, graph.constant(1), graph.constant(-1))
+
+    def to_torch(self, layer: torch.nn.Module, values: torch.Tensor, scale: int) -> torch.Tensor:
+        """A choice; the ``sign`` of torch is 0 at 0."""
+        import torch
+
+        return torch.where(values >= 0, 1, -1).to(values.dtype)
 
     def lower_compact(
         self, builder: Builder, parameters: Mapping[str, Expression], inputs: Expression

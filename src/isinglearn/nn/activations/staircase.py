@@ -19,6 +19,8 @@ from isinglearn.nn.module import Context, Example, Module, Trial
 from isinglearn.problem.encodings import IntArray
 
 if TYPE_CHECKING:
+    import torch
+
     from isinglearn.exports.onnx_graph import Graph, Value
     from isinglearn.lowering.builder import Builder
     from isinglearn.nn.expression import Expression
@@ -175,6 +177,13 @@ class Staircase(Module):
         ones = graph.node("Where", passed, graph.integers(1), graph.integers(0), largest=1)
         count = graph.total(ones, [-1], len(self.thresholds), keep=False)
         return graph.node("Gather", heights, count, largest=heights.largest)
+
+    def to_torch(self, layer: torch.nn.Module, values: torch.Tensor, scale: int) -> torch.Tensor:
+        """Look up how many thresholds are passed."""
+        import torch
+
+        cuts, heights = values.new_tensor(self._cuts(scale)), values.new_tensor(self.heights)
+        return heights[torch.bucketize(values.contiguous(), cuts, right=True)]
 
     def lower_compact(
         self, builder: Builder, parameters: Mapping[str, Expression], inputs: Expression

@@ -17,6 +17,8 @@ from isinglearn.nn.module import Context, Example, ParameterSpec, Trial
 from isinglearn.problem.encodings import IntArray
 
 if TYPE_CHECKING:
+    import torch
+
     from isinglearn.exports.onnx_graph import Graph, Value
     from isinglearn.lowering.builder import Builder
     from isinglearn.nn.expression import Expression
@@ -233,6 +235,18 @@ class BatchNorm(_Norm):
             centred = graph.subtract(values, self._spread_constant(graph, mu))
             normal = graph.multiply(centred, self._spread_constant(graph, factors))
         return self._affine_onnx(graph, parameters, normal, self.scale(scale))
+
+    def to_torch(self, layer: torch.nn.Module, values: torch.Tensor, scale: int) -> torch.Tensor:
+        """As ``forward``; the quotient of such floats rounds down exactly."""
+        mean, deviation = self._spread_tensor(layer.mean), self._spread_tensor(layer.deviation)
+        if self.variable:
+            assert isinstance(self.mean_domain, Domain)
+            fine = self.mean_domain.denominator
+            normal = ((fine * values - scale * mean) / (fine * scale * deviation)).floor()
+        else:
+            # Powers of two, of which the largest goes into the denominator.
+            normal = (values - mean) * (deviation.max() / deviation)
+        return self._affine_torch(layer, normal, self.scale(scale))
 
     def lower_compact(
         self, builder: Builder, parameters: Mapping[str, Expression], inputs: Expression

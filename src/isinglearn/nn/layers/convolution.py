@@ -16,6 +16,8 @@ from isinglearn.nn.module import Context, DoesNotFit, Example, Shape, Trial
 from isinglearn.problem.encodings import IntArray
 
 if TYPE_CHECKING:
+    import torch
+
     from isinglearn.exports.onnx_graph import Graph, Value
 
 
@@ -140,6 +142,15 @@ class Conv2d(_Affine):
         if not self.use_bias:
             return result
         return graph.add(result, graph.constant(bias_factor * parameters["bias"][:, None, None]))
+
+    def to_torch(self, layer: torch.nn.Module, values: torch.Tensor, scale: int) -> torch.Tensor:
+        """One ``conv2d``."""
+        from torch.nn.functional import conv2d
+
+        weight_factor, bias_factor = self._factors(scale)
+        bias = bias_factor * layer.bias if self.use_bias else None
+        stride, padding = self.windows.stride, self.windows.padding
+        return conv2d(values, weight_factor * layer.weight, bias, stride=stride, padding=padding)
 
     @classmethod
     def examples(cls) -> list[Example]:

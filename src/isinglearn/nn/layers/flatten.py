@@ -13,6 +13,8 @@ from isinglearn.nn.module import Context, Example, Module, Shape, Trial
 from isinglearn.problem.encodings import IntArray
 
 if TYPE_CHECKING:
+    import torch
+
     from isinglearn.exports.onnx_graph import Graph, Value
     from isinglearn.lowering.builder import Builder
     from isinglearn.nn.expression import Expression
@@ -36,6 +38,10 @@ class Flatten(Module):
     ) -> Value:
         """One ``Flatten``."""
         return graph.flat(values)
+
+    def to_torch(self, layer: torch.nn.Module, values: torch.Tensor, scale: int) -> torch.Tensor:
+        """One ``flatten``."""
+        return values.flatten(1)
 
     def lower_compact(
         self, builder: Builder, parameters: Mapping[str, Expression], inputs: Expression

@@ -18,6 +18,8 @@ from isinglearn.problem.encodings import IntArray
 from isinglearn.problem.variables import grid
 
 if TYPE_CHECKING:
+    import torch
+
     from isinglearn.exports.onnx_graph import Graph, Value
     from isinglearn.lowering.builder import Builder
     from isinglearn.nn.expression import Expression
@@ -96,6 +98,15 @@ class LayerNorm(_Norm):
         limit = self.denominator * (math.isqrt(units) + 1)
         normal = graph.floor_divide(graph.scaled(centred, self.denominator), sigma, limit)
         return self._affine_onnx(graph, parameters, normal, self.denominator)
+
+    def to_torch(self, layer: torch.nn.Module, values: torch.Tensor, scale: int) -> torch.Tensor:
+        """As ``forward``; roots and quotients of such floats round down exactly."""
+        units, axes = math.prod(self.in_shape), tuple(range(1, values.ndim))
+        total = values.sum(axes, keepdim=True)
+        spread = units * (values * values).sum(axes, keepdim=True) - total * total
+        sigma = 1 + spread.sqrt().floor()
+        normal = (self.denominator * (units * values - total) / sigma).floor()
+        return self._affine_torch(layer, normal, self.denominator)
 
     def lower_compact(
         self, builder: Builder, parameters: Mapping[str, Expression], inputs: Expression

@@ -16,6 +16,8 @@ from isinglearn.problem.encodings import IntArray, bit_count
 from isinglearn.problem.variables import grid
 
 if TYPE_CHECKING:
+    import torch
+
     from isinglearn.exports.onnx_graph import Graph, Value
     from isinglearn.lowering.builder import Builder
     from isinglearn.nn.expression import Expression
@@ -104,6 +106,14 @@ class Linear(_Affine):
             constants.append(graph.constant(bias_factor * parameters["bias"]))
             largest += constants[-1].largest
         return graph.node("Gemm", values, *constants, largest=largest, transB=1)
+
+    def to_torch(self, layer: torch.nn.Module, values: torch.Tensor, scale: int) -> torch.Tensor:
+        """One ``linear``."""
+        from torch.nn.functional import linear
+
+        weight_factor, bias_factor = self._factors(scale)
+        bias = bias_factor * layer.bias if self.use_bias else None
+        return linear(values, weight_factor * layer.weight, bias)
 
     def lower_paper(
         self, builder: Builder, parameters: Mapping[str, Expression], inputs: Expression

@@ -14,6 +14,8 @@ from isinglearn.nn.module import Module, ParameterSpec
 from isinglearn.problem.encodings import IntArray
 
 if TYPE_CHECKING:
+    import torch
+
     from isinglearn.exports.onnx_graph import Graph, Value
     from isinglearn.lowering.builder import Builder
     from isinglearn.nn.expression import Expression
@@ -91,6 +93,18 @@ class _Norm(Module):
         gain = self._spread_constant(graph, parameters["scale"])
         shift = self._spread_constant(graph, scale * parameters["shift"])
         return graph.add(graph.multiply(gain, values), shift)
+
+    def _spread_tensor(self, values: torch.Tensor) -> torch.Tensor:
+        """Turn numbers of the groups into a tensor that meets all their units."""
+        return values.reshape(-1, *[1] * (len(self.in_shape) - 1))
+
+    def _affine_torch(
+        self, layer: torch.nn.Module, values: torch.Tensor, scale: int
+    ) -> torch.Tensor:
+        if not self.affine:
+            return values
+        gain, shift = self._spread_tensor(layer.scale), self._spread_tensor(layer.shift)
+        return gain * values + scale * shift
 
     def _lower_affine(
         self, builder: Builder, parameters: Mapping[str, Expression], values: Expression

@@ -16,6 +16,8 @@ from isinglearn.problem.encodings import IntArray
 from isinglearn.problem.variables import grid
 
 if TYPE_CHECKING:
+    import torch
+
     from isinglearn.exports.onnx_graph import Graph, Value
     from isinglearn.lowering.builder import Builder
     from isinglearn.nn.expression import Expression
@@ -107,6 +109,13 @@ class AvgPool2d(_Pool2d):
         sums = graph.total(windows, [2], self.size, keep=False)
         return graph.shaped(sums, self.out_shape(self.in_shape))
 
+    def to_torch(self, layer: torch.nn.Module, values: torch.Tensor, scale: int) -> torch.Tensor:
+        """Sums of windows: an ``avg_pool2d`` that divides by 1."""
+        from torch.nn.functional import avg_pool2d
+
+        kernel, stride = self.windows.kernel, self.windows.stride
+        return avg_pool2d(values, kernel, stride, divisor_override=1)
+
     def lower_compact(
         self, builder: Builder, parameters: Mapping[str, Expression], inputs: Expression
     ) -> Expression:
@@ -157,6 +166,12 @@ class MaxPool2d(_Pool2d):
         return graph.node(
             "MaxPool", values, largest=values.largest, kernel_shape=kernel, strides=stride
         )
+
+    def to_torch(self, layer: torch.nn.Module, values: torch.Tensor, scale: int) -> torch.Tensor:
+        """One ``max_pool2d``."""
+        from torch.nn.functional import max_pool2d
+
+        return max_pool2d(values, self.windows.kernel, self.windows.stride)
 
     def lower_compact(
         self, builder: Builder, parameters: Mapping[str, Expression], inputs: Expression

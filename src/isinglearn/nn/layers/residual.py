@@ -19,6 +19,8 @@ from isinglearn.nn.module import Context, DoesNotFit, Example, Module, Parameter
 from isinglearn.problem.encodings import IntArray
 
 if TYPE_CHECKING:
+    import torch
+
     from isinglearn.exports.onnx_graph import Graph, Value
     from isinglearn.lowering.builder import Builder
     from isinglearn.nn.expression import Expression
@@ -125,6 +127,11 @@ class Residual(Module):
         own, inner = self._factors(scale)
         around = self.chain.to_onnx(graph, parameters, values, scale)
         return graph.add(graph.scaled(values, own), graph.scaled(around, inner))
+
+    def to_torch(self, layer: torch.nn.Module, values: torch.Tensor, scale: int) -> torch.Tensor:
+        """Both ways, each to the common denominator, and their sum."""
+        own, inner = self._factors(scale)
+        return own * values + inner * layer.chain(values)
 
     def lower_compact(
         self, builder: Builder, parameters: Mapping[str, Expression], inputs: Expression
