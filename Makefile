@@ -7,6 +7,8 @@ BIN = $(VENV)/bin
 # Twice quiet: errors only.
 PIP = $(BIN)/python -m pip -qq --disable-pip-version-check
 ARGS =
+# Of pytest; a file's tests stay with one of them.
+WORKERS = 2
 
 # Installed for use, installed for development; both follow pyproject.toml.
 USE = $(VENV)/.installed
@@ -35,7 +37,7 @@ demo: $(USE)
 
 test: lint types
 	@echo 'pytest'
-	@$(BIN)/python -m pytest --quiet $(ARGS)
+	@$(BIN)/python -m pytest --quiet --numprocesses $(WORKERS) --dist loadfile $(ARGS)
 
 setup: $(DEV)
 	@:
