@@ -1,5 +1,6 @@
 """Sample weights, known networks to start from, and what a training says of itself."""
 
+import signal
 from fractions import Fraction
 
 import dimod
@@ -192,3 +193,16 @@ def test_a_loss_that_does_not_speak_of_probabilities():
     assert trained.odds is None
     with pytest.raises(NetworkError, match="knows no probabilities"):
         trained.predict_proba([[1, 1]])
+
+
+def test_ctrl_c_within_a_solver_ends_the_training_too():
+    X, y = noisy(200)
+
+    def press(event):
+        if event.step == 0 and event.loss is not None:
+            signal.raise_signal(signal.SIGINT)
+
+    trained = il.train(net(4), X, y, solver="cpsat", strategy="direct", on_event=press)
+    assert not trained.finished
+    assert trained.run.status.value == "FEASIBLE"
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from types import FrameType
+from typing import Any
 
 import numpy as np
 
@@ -130,17 +131,15 @@ class Session:
 
     @contextmanager
     def catching_interrupts(self) -> Iterator[None]:
-        """Turn the first Ctrl-C into a request to stop; the second one raises as usual."""
+        """Turn the first Ctrl-C into a request to stop, of a session around this one as well.
+
+        The second one raises as usual.
+        """
         if threading.current_thread() is not threading.main_thread():
             yield
             return
         before = signal.getsignal(signal.SIGINT)
-
-        def handle(number: int, frame: FrameType | None) -> None:
-            self.stop()
-            signal.signal(signal.SIGINT, before)
-
-        signal.signal(signal.SIGINT, handle)
+        signal.signal(signal.SIGINT, _Stopper(self, before))
         try:
             yield
         finally:
@@ -181,6 +180,20 @@ class Session:
                 done.wait(_POLL)
         if errors:
             raise errors[0]
+
+
+@dataclass(frozen=True, eq=False)
+class _Stopper:
+    """The handler of a session's Ctrl-C, and the handler before it."""
+
+    session: Session
+    before: Any
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        self.session.stop()
+        signal.signal(signal.SIGINT, self.before)
+        if isinstance(self.before, _Stopper):
+            self.before(number, frame)
 
 
 def check_seconds(value: object, where: str = "time_limit") -> float:
