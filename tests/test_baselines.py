@@ -47,7 +47,7 @@ def test_classes_are_learned_in_exact_integers(hidden):
     assert found.curve[-1] < found.curve[0]
 
 
-@pytest.mark.parametrize("loss", ["logistic", "hinge"])
+@pytest.mark.parametrize("loss", ["logistic", "hinge", "squared_hinge"])
 def test_two_classes(loss):
     found = straight_through(network(1), X, SIGNS, loss=loss, epochs=30, batch=20)
     right = np.where(check(found)[:, 0] >= 0, 1, -1) == SIGNS

@@ -40,7 +40,7 @@ DOORS = ("__init__", "__main__")
 # inside its own body, from one part only, and does nothing else with it. Nothing else may look upwards.
 FACES = {
     ("solvers/run.py", "Run.report"): "report",
-    ("training/loop.py", "Trained.report"): "report",
+    ("training/trained.py", "Trained.report"): "report",
 }
 HEAVY = ("numba", "scipy", "sklearn", "dimod", "dwave", "ortools", "matplotlib")
 

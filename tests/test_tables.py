@@ -165,3 +165,20 @@ def test_files_that_are_not_there_or_damaged(tmp_path):
     (tmp_path / "latin.csv").write_bytes("a,b\n1,süß\n".encode("latin-1"))
     with pytest.raises(DataError, match="UTF-8"):
         read_table(tmp_path / "latin.csv")
+
+
+def test_lines_are_counted_with_the_empty_ones(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("a,b\n\n1,2\n\n3\n")
+    with pytest.raises(DataError, match="line 5"):
+        read_table(path)
+
+
+def test_columns_of_a_matrix_may_not_hide_others(tmp_path):
+    path = tmp_path / "table.npz"
+    np.savez(path, X=np.ones((3, 2)), X0=np.zeros(3))
+    with pytest.raises(DataError, match="same name"):
+        read_table(path)
+    np.savez(path, X=np.ones((0, 2)))
+    with pytest.raises(DataError, match="no rows"):
+        read_table(path)

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from isinglearn.solvers.run import Run as Run
     from isinglearn.solvers.run import solve as solve
     from isinglearn.solvers.session import Event as Event
-    from isinglearn.training.loop import Trained as Trained
     from isinglearn.training.train import train as train
+    from isinglearn.training.trained import Trained as Trained
 
 __version__ = "0.1.0"
 

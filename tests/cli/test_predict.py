@@ -114,3 +114,18 @@ def test_missing_and_damaged_models(invoke, model, flowers, tmp_path):
     done = invoke("predict", tmp_path / "bad.json", flowers)
     assert done.exit_code == 2
     assert "damaged" in done.stderr
+
+
+def test_classes_are_compared_one_by_one_whatever_else_is_in_the_table(answer, tmp_path):
+    rows = [(a, b, "1.0" if a + b > 0 else "0.5") for a in range(-3, 4) for b in range(-3, 4)]
+    table, model = tmp_path / "all.csv", tmp_path / "model.json"
+    lines = [f"{a},{b},{kind}" for a, b, kind in rows]
+    table.write_text("\n".join(["a,b,kind", *lines]))
+    answer("train", table, "--target", "kind", "--task", "classify", "--test", 0, "-o", model)
+    every = answer("predict", model, table, "--target", "kind")["right"]
+    apart = 0
+    for kind in ("1.0", "0.5"):
+        part = tmp_path / f"{kind}.csv"
+        part.write_text("\n".join(["a,b,kind", *(line for line in lines if line.endswith(kind))]))
+        apart += answer("predict", model, part, "--target", "kind")["right"]
+    assert every == apart > 40

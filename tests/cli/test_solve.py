@@ -244,3 +244,16 @@ def test_damaged_files_are_refused(tmp_path, ending):
 def test_unknown_endings_are_refused(tmp_path):
     with pytest.raises(OptionError, match=r"did you mean '\.qubo'"):
         read_bqm(tmp_path / "problem.quboo")
+
+
+def test_rounded_coefficients_are_never_called_a_proof(answer, tmp_path):
+    # All of them are rounded downwards, so that nothing lies below the rounded energies.
+    steps = 1 << 20
+    values = [-(1.0 - 0.3 / steps), -(0.5 - 0.3 / steps), 1.0]
+    path = tmp_path / "real.qubo"
+    entries = [f"0 0 {values[0]!r}", f"1 1 {values[1]!r}", f"0 1 {values[2]!r}"]
+    path.write_text("\n".join(["p qubo 0 2 2 1", *entries, ""]))
+    found = answer("solve", path, "--solver", "treewidth")
+    assert found["status"] == "FEASIBLE"
+    assert found["bound"] <= found["energy"]
+    assert "rounded" in found["note"]

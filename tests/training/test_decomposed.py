@@ -57,7 +57,7 @@ def test_classes_are_learned_in_exact_integers(hidden):
     assert 0 < training.counts["spins"] <= 24
 
 
-@pytest.mark.parametrize("loss", ["logistic", "hinge"])
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
 def test_two_classes(loss):
     options = Options(steps=80, batch=500)
     training = finished(Decomposed(network(1), X, SIGNS, loss=loss, options=options))

@@ -12,6 +12,7 @@ LABELS = {
     "cross_entropy": RANDOM.integers(0, 3, 20),
     "logistic": RANDOM.choice([-1, 1], (20, 3)),
     "hinge": RANDOM.choice([-1, 1], (20, 3)),
+    "squared_hinge": RANDOM.choice([-1, 1], (20, 3)),
     "square": RANDOM.normal(size=(20, 3)),
 }
 

@@ -87,8 +87,10 @@ def test_regression():
 
 def test_classes_with_a_loss_of_signs_become_one_column_each():
     X, y = blobs(60)
-    model = il.train(net(hidden=2), X, y, strategy="decomposed", loss=nn.Hinge(), steps=20)
-    assert model.loss_name == "hinge"
+    model = il.train(net(hidden=2), X, y, loss="squared_hinge", steps=20)
+    assert (model.strategy, model.loss_name) == ("decomposed", "squared_hinge")
+    short = il.train(net(hidden=1), X[:6], y[:6], loss=nn.Hinge(), time_limit=5)
+    assert (short.strategy, short.loss_name) == ("direct", "hinge")
 
 
 def test_spins_do_not_depend_on_the_number_of_samples():

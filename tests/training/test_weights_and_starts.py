@@ -1,7 +1,9 @@
 """Sample weights, known networks to start from, and what a training says of itself."""
 
 import signal
+import time
 from fractions import Fraction
+from typing import ClassVar
 
 import dimod
 import numpy as np
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 
 import isinglearn as il
 from isinglearn import nn
-from isinglearn.errors import DataError, NetworkError
+from isinglearn.errors import DataError, NetworkError, OptionError
 from isinglearn.training.losses import loss_named
 from isinglearn.training.weights import whole, whole_weights
 
@@ -65,9 +67,15 @@ def test_a_sample_of_weight_0_counts_as_not_given(strategy):
 
 def test_weights_are_held_out_with_their_samples():
     X, y = noisy(60)
-    weights = np.where(y > 0, 3.0, 1.0)
-    trained = quick(X, y, sample_weight=weights, validation=0.25)
-    assert len(trained.validation_curve)
+    weights = np.random.default_rng(2).integers(1, 9, 60)
+    shared = quick(X, y, sample_weight=weights, validation=0.25, seed=3)
+    order = np.random.default_rng(np.random.SeedSequence(3, spawn_key=(3,))).permutation(60)
+    held, kept = np.sort(order[:15]), np.sort(order[15:])
+    apart = quick(
+        X[kept], y[kept], sample_weight=weights[kept], validation=(X[held], y[held]), seed=3
+    )
+    assert shared.loss == apart.loss
+    assert np.array_equal(shared.validation_curve, apart.validation_curve)
 
 
 def test_the_loss_is_by_weight():
@@ -206,3 +214,90 @@ def test_ctrl_c_within_a_solver_ends_the_training_too():
     assert not trained.finished
     assert trained.run.status.value == "FEASIBLE"
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_known_network_is_judged_by_its_own_scale():
+    X, y = noisy()
+    best = quick(X, y)
+    again = il.train(net(), X, y, strategy="decomposed", steps=3, start=best, first_price=1e-3)
+    assert again.loss <= best.loss * (1 + 1e-6)
+
+
+def test_a_bound_that_everybody_knows_is_no_proof():
+    X, y = noisy(40)
+    small = nn.Sequential(nn.Linear(2, 1), nn.Sign(), nn.Linear(1, 1))
+    trained = il.train(small, X, y, solver="annealer", strategy="direct", loss="square")
+    assert trained.loss > 0
+    assert trained.bound is trained.gap is None
+    assert trained.verdict.startswith("nothing is proved")
+    found = il.train(
+        nn.Sequential(nn.Linear(2, 2), nn.Sign(), nn.Linear(2, 1)),
+        *XOR,
+        solver="annealer",
+        strategy="direct",
+    )
+    assert found.gap == 0
+    assert "no loss is below 0" in found.verdict
+
+
+@pytest.mark.parametrize("strategy", ["auto", "direct", "decomposed"])
+def test_chunks_go_with_every_strategy(strategy):
+    X, y = noisy(30)
+    small = nn.Sequential(nn.Linear(2, 1), nn.Sign(), nn.Linear(1, 1))
+    options = {"steps": 5} if strategy == "decomposed" else {}
+    parts = il.train(small, [X[:10], X[10:]], y, strategy=strategy, time_limit=20, **options)
+    whole = il.train(small, X, y, strategy=strategy, time_limit=20, **options)
+    assert parts.loss == whole.loss
+
+
+def test_a_checkpoint_of_other_data_is_refused(tmp_path):
+    X, y = noisy()
+    quick(X, y, checkpoint=tmp_path / "run.npz")
+    for other in ((-X, y), (X, -y)):
+        with pytest.raises(NetworkError, match="of another run"):
+            quick(*other, checkpoint=tmp_path / "run.npz")
+
+
+def test_one_problem_goes_on_from_a_checkpoint_and_has_its_proof_again(tmp_path):
+    X, y = noisy(60)
+    how = {"strategy": "direct", "solver": "cpsat", "checkpoint": tmp_path / "run.npz"}
+    stopped = il.train(net(2), X, y, on_event=lambda event: event.loss is None, **how)
+    assert not stopped.finished
+    again = il.train(net(2), X, y, time_limit=3, **how)
+    assert again.run is not None
+    assert again.loss <= stopped.loss
+    assert len(again.loss_curve) == again.steps == 1
+
+
+def test_restarts_share_their_time_and_tell_whose_fault_it_is():
+    X, y = noisy(400)
+    started = time.perf_counter()
+    il.train(net(), X, y, strategy="decomposed", steps=10**6, time_limit=1, restarts=12)
+    # One second for all of them, not for each.
+    assert time.perf_counter() - started < 8
+
+    class Broken(dimod.Sampler):
+        parameters: ClassVar = {}
+        properties: ClassVar = {}
+
+        def sample(self, bqm, **options):
+            raise ZeroDivisionError("mine")
+
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        il.train(net(), X, y, strategy="decomposed", solver=Broken(), restarts=2)
+    for wrong in ({"jobs": 0}, {"restarts": 2, "on_event": print}):
+        with pytest.raises(OptionError):
+            il.train(net(), X, y, strategy="decomposed", **wrong)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"validation": [1, 2]}, {"validation": "x"}, {"start": 5}, {"seed": -1}]
+)
+def test_options_that_are_none(wrong):
+    with pytest.raises(OptionError):
+        il.train(net(), *noisy(20), **{"validation": 0.2, **wrong})
+
+
+def test_weights_of_any_size():
+    assert whole_weights([1e308, 1e308, 2e307], 3).tolist() == [5, 5, 1]
+    assert whole_weights([1e-300, 1e300], 2)[1] > 0

@@ -73,9 +73,9 @@ def straight_through(
     X
         Integer inputs; may be memory-mapped.
     y
-        Class numbers for ``"cross_entropy"``, -1 and +1 for ``"logistic"`` and ``"hinge"``, numbers for
+        Class numbers for ``"cross_entropy"``, -1 and +1 for ``"logistic"`` and both hinges, numbers for
         ``"square"``.
-    loss : {"cross_entropy", "logistic", "hinge", "square"}
+    loss : {"cross_entropy", "logistic", "hinge", "squared_hinge", "square"}
         What is minimised.
     epochs, learning_rate, batch, seed
         Of the optimiser.

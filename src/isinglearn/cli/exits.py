@@ -9,7 +9,7 @@ from enum import IntEnum
 
 import click
 
-from isinglearn.errors import IsingLearnError, SolverError
+from isinglearn.errors import IsingLearnError, MemoryRefused, SolverError
 
 # Where --debug is noted, in what all contexts of one call share.
 DEBUG = "isinglearn.debug"
@@ -29,8 +29,8 @@ class Exit(IntEnum):
 MEANINGS = {
     Exit.DONE: "done; after a time limit or Ctrl-C with the best so far",
     Exit.OUTSIDE: "the system failed: no permission, disk full, out of memory",
-    Exit.INPUT: "bad input or options, files that are not there",
-    Exit.NO_ANSWER: "no answer: the solver found none, refused the problem, or cannot run here",
+    Exit.INPUT: "bad input or options, files or packages that are not there",
+    Exit.NO_ANSWER: "no answer: the solver found none, refused the problem as too large, or is not available",
     Exit.FAULT: "a fault of isinglearn; --debug shows the traceback",
     Exit.INTERRUPTED: "interrupted before there was anything to keep",
 }
@@ -57,7 +57,7 @@ def outcome(error: BaseException) -> tuple[Exit, str]:
     match error:
         case KeyboardInterrupt():
             return Exit.INTERRUPTED, "interrupted before there was anything to keep."
-        case SolverError():
+        case SolverError() | MemoryRefused():
             return Exit.NO_ANSWER, str(error)
         case IsingLearnError():
             return Exit.INPUT, str(error)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -102,7 +101,16 @@ def _compared(model: Model, found: Any, table: Table) -> dict[str, Any]:
         truth = table.labels("regress")
         spread = float(((truth - truth.mean()) ** 2).sum())
         return {"R2": 1 - float(((truth - found) ** 2).sum()) / spread if spread else None}
-    # Both as texts: 1, 1.0 and "1" are the same class, wherever they come from.
-    pairs = (replace(table, y=labels).labels("classify").astype(str) for labels in (found, table.y))
-    right = int(sum(a == b for a, b in zip(*pairs, strict=True)))
+    assert table.y is not None
+    pairs = zip(found.tolist(), table.y.tolist(), strict=True)
+    right = sum(_named(a) == _named(b) for a, b in pairs)
     return {"right": right, "accuracy": right / len(found)}
+
+
+def _named(label: Any) -> str:
+    """Turn a class into one text: 1, 1.0, "1" and "1.0" are the same, wherever they come from."""
+    try:
+        number = float(label)
+    except ValueError:
+        return str(label).strip()
+    return str(int(number)) if number.is_integer() else str(number)

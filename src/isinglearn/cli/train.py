@@ -18,7 +18,7 @@ from isinglearn.cli.printing import print_values
 from isinglearn.lowering.options import FORMULATIONS
 
 # As isinglearn.training has them; its import takes a second.
-LOSSES = ("cross_entropy", "logistic", "hinge", "square")
+LOSSES = ("cross_entropy", "logistic", "hinge", "squared_hinge", "square")
 
 
 @click.command("train")
@@ -100,16 +100,21 @@ def train_command(
     model = replace(estimator.model_, features=table.features)
     model.save(output)
     if report is not None:
-        with common.progress("report"):
-            tests = (table.X[held], labels[held]) if len(held) else ()
-            model.report(
-                report,
-                table.X[kept],
-                labels[kept],
-                *tests,
-                title=f"{data.name}, target {table.target}",
-                command=shlex.join(["isinglearn", *sys.argv[1:]]),
-            )
+        tests = (table.X[held], labels[held]) if len(held) else ()
+        try:
+            with common.progress("report"):
+                model.report(
+                    report,
+                    table.X[kept],
+                    labels[kept],
+                    *tests,
+                    title=f"{data.name}, target {table.target}",
+                    command=shlex.join(["isinglearn", *sys.argv[1:]]),
+                )
+        except KeyboardInterrupt:
+            # The model is there, and so is what is to be said of it.
+            common.say("interrupted: no report was written")
+            report = None
     record = {
         "task": "regression" if kind == "regress" else "classification",
         "rows": len(kept),

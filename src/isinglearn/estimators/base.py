@@ -16,6 +16,7 @@ from isinglearn.errors import OptionError, check_count
 from isinglearn.estimators.networks import network_of
 from isinglearn.estimators.samples import merged
 from isinglearn.model.quantiser import Quantiser
+from isinglearn.nn import Hinge
 from isinglearn.problem.encodings import IntArray
 from isinglearn.training import STRATEGIES, OnTraining, Trained, TrainingEvent, train
 from isinglearn.training.labels import Kind
@@ -59,9 +60,10 @@ class _IsingEstimator(BaseEstimator):  # type: ignore[misc]
                 received=repr(self.activation),
                 remedy="use strategy='direct', or 'auto', and few samples",
             )
-        if self.strategy == "auto":
-            return "decomposed" if blocks else "direct"
-        return self.strategy
+        if self.strategy != "auto":
+            return self.strategy
+        curved = not (isinstance(self.loss, Hinge) or (self.loss == "hinge"))
+        return "decomposed" if blocks and curved else "direct"
 
     @property
     def _reason(self) -> str:
@@ -69,7 +71,7 @@ class _IsingEstimator(BaseEstimator):  # type: ignore[misc]
             return ""
         if self._strategy == "decomposed":
             return "blocks take data of any size in little time"
-        return "only signs can be trained block by block"
+        return "only signs, and losses with curvature, can be trained block by block"
 
     def _checked(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, **options: Any

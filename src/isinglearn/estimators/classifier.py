@@ -35,9 +35,9 @@ class IsingClassifier(ClassifierMixin, _IsingEstimator):  # type: ignore[misc]
         Behind every hidden layer. Only signs are trained block by block; others need ``"direct"``, which
         ``"auto"`` then takes, and few samples.
     loss
-        ``"cross_entropy"`` (with two classes the same as ``"logistic"``), ``"logistic"``, ``"hinge"``,
-        ``"square"``, ``nn.MSE()`` or ``nn.Hinge()``; by default cross entropy, and the square for strategies
-        that solve exact problems.
+        ``"cross_entropy"`` (with two classes the same as ``"logistic"``), ``"logistic"``,
+        ``"squared_hinge"``, ``"square"`` or ``nn.MSE()``, ``"hinge"`` or ``nn.Hinge()``; by default cross
+        entropy, and the square for strategies that solve exact problems.
     input_bits
         Features become whole numbers in ``[-2^B, 2^B]``.
     weight_bits
@@ -49,8 +49,8 @@ class IsingClassifier(ClassifierMixin, _IsingEstimator):  # type: ignore[misc]
         A solver's name, a dimod sampler, or ``"auto"``.
     strategy
         ``"decomposed"`` (small QUBOs for any amount of data), ``"direct"`` (one problem, with a proof where
-        the solver gives one), any other of :func:`isinglearn.train`, or ``"auto"``: decomposed for signs,
-        else direct.
+        the solver gives one), any other of :func:`isinglearn.train`, or ``"auto"``: decomposed for signs
+        and all losses but the hinge, else direct.
     max_iter
         Steps of strategies that take many; ``None`` for 500 with blocks, and for what the others think best.
     time_limit
@@ -150,9 +150,8 @@ class IsingClassifier(ClassifierMixin, _IsingEstimator):  # type: ignore[misc]
             )
         weights = weights[given] * self._class_weights(classes, number, weights[given])[number]
         some = weights > 0
-        self.classes_ = classes
         two = len(classes) == 2
-        return self._train(
+        self._train(
             inputs[given][some],
             (2 * number - 1 if two else number)[some],
             weights[some],
@@ -161,6 +160,9 @@ class IsingClassifier(ClassifierMixin, _IsingEstimator):  # type: ignore[misc]
             on_event,
             classes=tuple(_plain(name) for name in classes.tolist()),
         )
+        # Only now: after an error the estimator is what it was.
+        self.classes_ = classes
+        return self
 
     def _class_weights(self, classes: NDArray[Any], number: Any, weights: Floats) -> Floats:
         """Turn ``class_weight`` into a factor for each class."""

@@ -89,8 +89,7 @@ class IsingRegressor(RegressorMixin, _IsingEstimator):  # type: ignore[misc]
         low, high = float(targets.min()), float(targets.max())
         if self._goes_on:
             low, high = self.target_range_
-        self.target_range_ = (low, high)
-        return self._train(
+        self._train(
             inputs[given],
             on_grid(targets, low, high, LABEL_SCALE),
             weights[given],
@@ -100,6 +99,8 @@ class IsingRegressor(RegressorMixin, _IsingEstimator):  # type: ignore[misc]
             LABEL_SCALE,
             target_range=(low, high),
         )
+        self.target_range_ = (low, high)
+        return self
 
     def _loss(self, outputs: int) -> Any:
         if not isinstance(self.loss, MSE | None):

@@ -13,7 +13,6 @@ from isinglearn import __version__
 from isinglearn.errors import OverflowRefused
 from isinglearn.exports.checks import check_exportable
 from isinglearn.exports.onnx_graph import Graph, Value
-from isinglearn.exports.quantising import steps_of
 from isinglearn.model import Model
 from isinglearn.model.quantiser import Quantiser
 from isinglearn.nn.module import Shape
@@ -112,7 +111,7 @@ def _quantised(graph: Graph, quantiser: Quantiser, shape: Shape) -> Value:
     copies = 2 if quantiser.low.size == 1 else 1
     low, high, factor, start, span = (
         graph.reals(np.repeat(numbers, copies).reshape(*shape[:-1], -1))
-        for numbers in steps_of(quantiser)
+        for numbers in quantiser.steps
     )
     zero, one, two = map(graph.reals, (0.0, 1.0, 2.0))
     clipped = graph.real("Min", graph.real("Max", "X", low), high)

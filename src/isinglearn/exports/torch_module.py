@@ -10,7 +10,6 @@ import numpy as np
 import torch
 
 from isinglearn.errors import DataError, NetworkError
-from isinglearn.exports.quantising import steps_of
 from isinglearn.model import Model
 from isinglearn.model.quantiser import Quantiser
 from isinglearn.nn.module import Module
@@ -178,7 +177,7 @@ class Quantise(torch.nn.Module):  # type: ignore[misc]
     def __init__(self, quantiser: Quantiser) -> None:
         super().__init__()
         self.bits = quantiser.bits
-        for name, numbers in steps_of(quantiser)._asdict().items():
+        for name, numbers in quantiser.steps._asdict().items():
             self.register_buffer(name, _floats(numbers))
 
     def forward(self, values: torch.Tensor) -> torch.Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,6 +11,20 @@ from numpy.typing import ArrayLike, NDArray
 from isinglearn.data import quantise
 from isinglearn.errors import DataError, check_count
 from isinglearn.problem.encodings import IntArray
+
+
+class Steps(NamedTuple):
+    """The constants of ``rint((2 clip((factor clip(x, low, high) - start) / span, 0, 1) - 1) 2^B)``.
+
+    Every operation of it rounds to float64, as in ``Quantiser`` and ``isinglearn.quantise``; in this order
+    on these numbers the results are the same, half-way points and all.
+    """
+
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    factor: NDArray[np.float64]
+    start: NDArray[np.float64]
+    span: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,10 +79,17 @@ class Quantiser:
                 received=f"shape {given.shape}",
                 remedy="leave other columns out",
             )
-        # The width of a range must be a float, too: very large numbers are made smaller first.
-        large = (
-            float(max(np.abs(self.low).max(), np.abs(self.high).max())) > np.finfo(float).max / 4
-        )
-        factor = 0.25 if large else 1.0
+        steps = self.steps
         clipped = np.clip(given, self.low, self.high)
-        return quantise(clipped * factor, self.bits, low=self.low * factor, high=self.high * factor)
+        high = self.high * steps.factor
+        return quantise(clipped * steps.factor, self.bits, low=steps.start, high=high)
+
+    @property
+    def steps(self) -> Steps:
+        """What is computed with, one of each for every feature: exports take these numbers along."""
+        low, high = self.low, self.high
+        # The width of a range must be a float, too: very large numbers are made smaller first.
+        large = max(np.abs(low).max(), np.abs(high).max()) > np.finfo(np.float64).max / 4
+        factor = np.full(low.shape, 0.25 if large else 1.0)
+        start, end = low * factor, high * factor
+        return Steps(low, high, factor, start, np.where(end > start, end - start, 1.0))

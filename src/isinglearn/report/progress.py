@@ -13,7 +13,7 @@ from isinglearn.report.measures import number
 from isinglearn.solvers.base import SOLVERS, Form
 from isinglearn.solvers.run import Run
 from isinglearn.solvers.session import Event
-from isinglearn.training.loop import Trained
+from isinglearn.training.trained import Trained
 
 # Points of a curve, and different losses of reads, that are kept at most.
 MOST_POINTS = 1000

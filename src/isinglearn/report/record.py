@@ -39,7 +39,7 @@ from isinglearn.report.yardstick import (
 )
 from isinglearn.solvers.base import Status
 from isinglearn.solvers.run import Run
-from isinglearn.training.loop import Trained
+from isinglearn.training.trained import Trained
 
 __all__ = ["Record", "load_record", "record_of_run", "record_of_training", "save_record"]
 
@@ -169,9 +169,10 @@ def record_of_training(
         proof = proved(run, prove_seconds)
     other: tuple[dict[str, Any], Model] | str = "not asked for"
     if yardstick:
-        # One problem has the hinge of ``nn``, trainers by derivatives have its square.
-        same = not (trained.strategy == "direct" and trained.loss_name == "hinge")
-        other = baseline_of_training(trained, judge, X, y, trained.loss_name, same_loss=same)
+        # The baseline is trained without weights, so that its loss is another one where there are such.
+        other = baseline_of_training(
+            trained, judge, X, y, trained.loss_name, same_loss=not trained.weighted
+        )
     measured = compared(trained, other, judge, (X, y), test, trained.loss, proof)
     compiled = problem_record(None if run is None else run.problem)
     if run is None:
@@ -180,8 +181,8 @@ def record_of_training(
     within = (
         {} if run is None else {"curve": curve_of_events(run.events), "reads": reads_record(run)}
     )
-    solver = {"name": trained.solver, "reason": trained.reason}
-    solver |= {} if run is None else solver_record(run)
+    solver = {"name": trained.solver} if run is None else solver_record(run)
+    reasons = (trained.reason, "" if run is None else run.reason)
     broken = () if run is None else run.verdict.violations
     return {
         "format": FORMAT,
@@ -194,6 +195,7 @@ def record_of_training(
         "solver": {
             **solver,
             "strategy": trained.strategy,
+            "reason": "; ".join(filter(None, reasons)),
             "steps": trained.steps,
             "qubos": trained.qubos,
             "largest": trained.max_spins,

@@ -14,7 +14,7 @@ from isinglearn.lowering.pipeline import Problem
 from isinglearn.report.source import arguments_source, imports_source, network_source
 from isinglearn.solvers.base import SOLVERS
 from isinglearn.solvers.run import Run
-from isinglearn.training.loop import Trained
+from isinglearn.training.trained import Trained
 
 
 def repeat_record(seed: int | None, code: str) -> dict[str, Any]:
@@ -34,13 +34,11 @@ def repeat_record(seed: int | None, code: str) -> dict[str, Any]:
 def calls_of_run(run: Run) -> str:
     """Turn a run into the calls that lead to it, given the same ``X`` and ``y``."""
     problem = run.problem
-    # A sampler or solver of somebody else's: its name is known, how it was made is not.
-    solver = repr(run.solver) if run.solver in SOLVERS else f"{run.solver}(...)"
     asked = arguments_source({"seed": run.seed, **run.arguments})
     return _program(
         f"net = {network_source(problem.network)}",
         f"problem = il.compile(net, X, y{_compile_source(problem)})",
-        f"run = il.solve(problem, {solver}{asked})",
+        f"run = il.solve(problem, {_solver_source(run.solver)}{asked})",
     )
 
 
@@ -64,13 +62,18 @@ def _compile_source(problem: Problem) -> str:
 
 def calls_of_training(trained: Trained) -> str:
     """Turn a training into the calls that lead to it, given the same ``X`` and ``y``."""
-    given: dict[str, Any] = {"strategy": trained.strategy, "loss": trained.loss_name}
-    given |= {"solver": trained.solver, "seed": trained.seed}
+    asked = arguments_source({"strategy": trained.strategy, "loss": trained.loss_name})
+    asked += f", solver={_solver_source(trained.solver)}, seed={trained.seed}"
     return _program(
         f"net = {network_source(trained.network)}",
         "# with the options of the strategy, if there were any",
-        f"model = il.train(net, X, y{arguments_source(given)})",
+        f"model = il.train(net, X, y{asked})",
     )
+
+
+def _solver_source(name: str) -> str:
+    """Of a sampler or solver of somebody else's the name is known, how it was made is not."""
+    return repr(name) if name in (*SOLVERS, "auto") else f"{name}(...)"
 
 
 def _program(*lines: str) -> str:

@@ -19,6 +19,7 @@ from isinglearn.solvers.auto import choose
 from isinglearn.solvers.base import SOLVERS, Status
 from isinglearn.solvers.run import Run, solve
 from isinglearn.solvers.session import check_seconds
+from isinglearn.training.labels import on_grid
 
 # Seconds for a proof that nobody asked for, where one is foreseen to take no longer.
 PATIENCE = 10.0
@@ -30,6 +31,8 @@ _RATES, _SEEDS, _BATCHES = (0.02, 0.1, 0.3), (0, 1, 2), 5
 _MOST_SAMPLES = 20_000
 # Losses no further apart than this are called equal: a gradient's are floats.
 _EQUAL = 1e-9
+# Targets of regressions are taken in so many steps: practically as they are.
+_FINE = 1 << 30
 # A gap worth telling even where it is to the trivial bound.
 _SMALL = 1e-3
 
@@ -93,8 +96,7 @@ def baseline_of_training(
     if judge.rule == "numbers":
         labels = truth
         if model.target_range is not None:
-            low, high = model.target_range
-            labels = 2 * (truth - low) / ((high - low) or 1) - 1
+            labels = on_grid(truth, *model.target_range, _FINE) / _FINE
     elif judge.rule == "signs":
         labels = np.asarray(y)
     elif outputs == 1:
@@ -141,10 +143,8 @@ def proved(run: Run, seconds: float | None) -> Proof:
     It may try for ``seconds``; ``None`` is ``PATIENCE``, and only where a solver foresees that this will do;
     0 is not at all.
     """
-    least = run.problem.loss.lower_bound
-    trivial = run.result.bound is not None and run.result.bound <= least
     own = Proof(number(run.bound), run.status is Status.OPTIMAL, run.solver)
-    own = replace(own, by="no loss is below 0") if trivial else own
+    own = replace(own, by="no loss is below 0") if run.bound_is_trivial else own
     if not run.gap or seconds == 0:
         return own
     patience = PATIENCE if seconds is None else check_seconds(seconds, "prove_seconds")

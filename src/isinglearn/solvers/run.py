@@ -22,6 +22,7 @@ from isinglearn.errors import OptionError, SolverError, check_choice, check_coun
 from isinglearn.lowering.fixing import ReducedQUBO
 from isinglearn.lowering.pipeline import Problem
 from isinglearn.nn.module import Parameters
+from isinglearn.problem.exports.files import replacing
 from isinglearn.solvers.auto import choose
 from isinglearn.solvers.base import Answer, Form, Solver, Status, solver_named
 from isinglearn.solvers.dimod_sampler import DimodSampler
@@ -75,6 +76,12 @@ class Run:
         """No network of this problem has less loss; proved. ``None`` if nothing is."""
         bound = self.result.bound
         return None if bound is None else Fraction(bound, self.problem.qcbo.scale)
+
+    @property
+    def bound_is_trivial(self) -> bool:
+        """Whether the bound says no more than that no loss is below 0."""
+        bound = self.result.bound
+        return bound is not None and bound <= self.problem.loss.lower_bound
 
     @property
     def gap(self) -> Fraction | None:
@@ -154,7 +161,8 @@ class Run:
 
     def save(self, path: str | Path) -> None:
         """Write the record as JSON."""
-        Path(path).write_text(json.dumps(self.record(), indent=2) + "\n")
+        with replacing(Path(path)) as file:
+            file.write((json.dumps(self.record(), indent=2) + "\n").encode())
 
     def report(
         self,

@@ -139,11 +139,14 @@ class Session:
             yield
             return
         before = signal.getsignal(signal.SIGINT)
-        signal.signal(signal.SIGINT, _Stopper(self, before))
+        stopper = _Stopper(self, before)
+        signal.signal(signal.SIGINT, stopper)
         try:
             yield
         finally:
-            signal.signal(signal.SIGINT, before)
+            # Once pressed, the handlers of all sessions around this one are gone already.
+            if signal.getsignal(signal.SIGINT) is stopper:
+                signal.signal(signal.SIGINT, before)
 
     def run_in_background(
         self, work: Callable[[], None], halt: Callable[[], None], news: Callable[[], None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from pathlib import Path
 from typing import Any
 
@@ -51,11 +52,13 @@ def _csv_columns(file: Path) -> dict[str, Column]:
     # A byte order mark, as spreadsheets write it, is no part of the first name.
     try:
         with file.open(newline="", encoding="utf-8-sig") as lines:
-            rows = [row for row in csv.reader(lines) if row]
+            reader = csv.reader(lines)
+            numbered = [(reader.line_num, row) for row in reader if row]
     except (csv.Error, UnicodeDecodeError) as error:
         raise _unreadable(
             file, "texts in UTF-8, with commas", "save it as CSV again", error
         ) from error
+    rows = [row for _, row in numbered]
     if len(rows) < 2:
         raise DataError(
             "this table has no rows",
@@ -65,7 +68,7 @@ def _csv_columns(file: Path) -> dict[str, Column]:
             remedy="check that the file is complete",
         )
     names = [name.strip() for name in rows[0]]
-    for number, row in enumerate(rows[1:], start=2):
+    for number, row in numbered[1:]:
         if len(row) != len(names):
             raise DataError(
                 "a line has another number of values",
@@ -114,12 +117,19 @@ def _npz_columns(file: Path) -> dict[str, Column]:
         if array.ndim < 2:
             columns[name] = np.ravel(array)
             continue
-        flat = array.reshape(len(array), -1)
+        flat = array.reshape(len(array), math.prod(array.shape[1:]))
         several = flat.shape[1] > 1
-        columns |= {
-            f"{name}{number}" if several else name: flat[:, number]
-            for number in range(flat.shape[1])
-        }
+        for number in range(flat.shape[1]):
+            column = f"{name}{number}" if several else name
+            if column in columns or (several and column in arrays):
+                raise DataError(
+                    "two columns have the same name",
+                    where=str(file),
+                    rule="names that differ, also of the columns of a matrix, which get numbers",
+                    received=column,
+                    remedy="rename one of the arrays",
+                )
+            columns[column] = flat[:, number]
     return columns
 
 

@@ -6,8 +6,8 @@ from isinglearn.training.admm import Admm as Admm
 from isinglearn.training.decomposed import Decomposition as Decomposition
 from isinglearn.training.direct import Direct as Direct
 from isinglearn.training.lagrangian import Lagrangian as Lagrangian
-from isinglearn.training.loop import OnTraining as OnTraining
-from isinglearn.training.loop import Trained as Trained
-from isinglearn.training.loop import TrainingEvent as TrainingEvent
 from isinglearn.training.strategy import STRATEGIES as STRATEGIES
 from isinglearn.training.train import train as train
+from isinglearn.training.trained import OnTraining as OnTraining
+from isinglearn.training.trained import Trained as Trained
+from isinglearn.training.trained import TrainingEvent as TrainingEvent

@@ -15,14 +15,26 @@ from isinglearn.errors import DataError, NetworkError
 from isinglearn.nn import Sequential
 from isinglearn.problem.exports.files import replacing
 
+# Rows of the inputs that a run is told by: reading all of a large file only for this takes long.
+_ROWS = 1000
 
-def signature_of(network: Sequential, about: tuple[Any, ...]) -> str:
+
+def signature_of(network: Sequential, about: tuple[Any, ...], data: str = "") -> str:
     """Turn a resolved network, and whatever else a run depends on, into a short text."""
     specs = [
         (name, spec.shape, spec.domain, spec.free.tobytes(), spec.frozen.tobytes())
         for name, spec in network.parameters.items()
     ]
-    return hashlib.sha256(repr((specs, *about)).encode()).hexdigest()[:16]
+    return hashlib.sha256(repr((specs, *about, data)).encode()).hexdigest()[:16]
+
+
+def data_digest(X: Any, *others: Any) -> str:
+    """Turn data into a short text that other data hardly has: some rows of ``X``, all of the rest."""
+    rows = np.unique(np.linspace(0, len(X) - 1, _ROWS).astype(np.int64))
+    digest = hashlib.sha256(repr(np.shape(X)).encode())
+    for part in (X[rows], *others):
+        digest.update(repr(None if part is None else np.asarray(part).tolist()).encode())
+    return digest.hexdigest()[:16]
 
 
 def check_state(state: Mapping[str, Any], format_number: int, signature: str) -> None:
@@ -33,8 +45,8 @@ def check_state(state: Mapping[str, Any], format_number: int, signature: str) ->
         raise NetworkError(
             "this checkpoint is of another run",
             where="restore",
-            rule=f"format {format_number} and signature {signature}, that is the same network, shape of "
-            "the data, loss, options and seed",
+            rule=f"format {format_number} and signature {signature}, that is the same network, data, "
+            "loss, options and seed",
             received=f"format {received[0]} and signature {received[1]}",
             remedy="resume with what the run was begun with, or begin a new one",
         )

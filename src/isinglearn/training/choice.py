@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isinglearn.nn import Linear, Sequential, Sign
+from isinglearn.nn import Hinge, Linear, Sequential, Sign
 from isinglearn.nn.losses import Loss
 from isinglearn.training.labels import Kind
 
@@ -22,8 +22,10 @@ def choose(
     """Turn a task into the name of a strategy and the reason in one sentence."""
     units = sum(m.out_features for m in net.modules if isinstance(m, Linear)) or net.out_features
     blocks = _decomposes(net)
-    if loss in ("cross_entropy", "logistic"):
+    if loss in ("cross_entropy", "logistic", "squared_hinge"):
         return "decomposed", f"the loss {loss!r} has no exact form"
+    if loss == "hinge" or isinstance(loss, Hinge):
+        return "direct", "blocks need a loss with curvature, which the hinge has not"
     if not blocks:
         return "direct", "only networks of Linear and Sign can be trained block by block"
     if kind == "classes":

@@ -63,6 +63,10 @@ class Chunks:
             found[mine] = self.parts[number][wanted[mine] - self.starts[number]]
         return found
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """All rows as one array, for those who need all of them."""
+        return self[:] if dtype is None else self[:].astype(dtype)
+
     def __reduce__(self) -> tuple[Any, ...]:
         # Memory-mapped parts travel as the names of their files.
         from isinglearn.training.batches import Source

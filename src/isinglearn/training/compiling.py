@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from isinglearn.decode import solution
 from isinglearn.errors import OptionError, ProblemRefused, check_choice
@@ -32,7 +32,7 @@ def loss_of(name: str) -> Loss:
 def compiled_whole(task: Task, **options: Any) -> Problem:
     """Turn all samples of a task into one problem, refused if its QUBO is larger than allowed."""
     problem = compiled(
-        task.network, task.loss, all_rows(task), task.y, sample_weight=task.weights, **options
+        task.network, task.loss, np.asarray(task.X), task.y, sample_weight=task.weights, **options
     )
     if task.max_spins is not None:
         # Order reduction only adds spins: the cheaper count first.
@@ -56,12 +56,6 @@ def check_spins(spins: int, most: int) -> None:
             received=f"{spins} spins",
             remedy="use strategy='decomposed' or 'admm', fewer samples, or a larger max_spins",
         )
-
-
-def all_rows(task: Task) -> NDArray[Any]:
-    """Turn a task's inputs, which may come in chunks, into one array."""
-    X = task.X
-    return X if isinstance(X, np.ndarray) else np.asarray(X[np.arange(len(X))])
 
 
 def check_number(value: object, where: str, least: float) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from isinglearn.errors import SolverError
@@ -74,7 +74,7 @@ class Direct(Strategy):
         """One."""
         return 1
 
-    def training_loss(self, parameters: Parameters) -> float:
+    def training_loss(self, parameters: Parameters, odds: float | None = None) -> float:
         """The problem's."""
         return loss_of_network(self.problem, parameters)
 
@@ -82,15 +82,17 @@ class Direct(Strategy):
         """Solve the problem."""
         task = self.task
         left = max(min(task.left(), LONGEST), 0.01)
-        solver, limit = self._solver(None if left == LONGEST else left)
+        solver, limit, reason = self._solver(None if left == LONGEST else left)
+        known = task.start if self._found is None else self._found
         self.run = solve(
             self.problem,
             solver,
             time_limit=limit,
             seed=task.seed,
             on_event=task.tell,
-            start="incumbent" if task.start is None else task.start,
+            start="incumbent" if known is None else known,
         )
+        self.run = replace(self.run, reason=reason)
         self.counts["step"] = 1
         if self.run.result.bits is not None:
             self.counts["qubos"] = 1
@@ -103,25 +105,29 @@ class Direct(Strategy):
                 received=self.run.note or "none",
                 remedy="give it more time, or use another solver",
             )
-        self._found = self.run.best.parameters
+        found = self.run.best.parameters
+        if self._found is None or self.training_loss(found) <= self.training_loss(self._found):
+            self._found = found
         message = f"{self.run.solver}: {self.run.status.value}"
         return Progress(float(self.run.best.loss), message)
 
-    def _solver(self, limit: float | None) -> tuple[Any, float | None]:
+    def _solver(self, limit: float | None) -> tuple[Any, float | None, str]:
         """The solver asked for; where a proof is out of reach our annealer, not a search for one."""
-        if self.task.solver != "auto":
-            return self.task.solver, limit
+        if not isinstance(self.task.solver, str) or self.task.solver != "auto":
+            return self.task.solver, limit, ""
         choice = choose(self.problem, limit)
         rows = sum(constraint.rows.num_rows for constraint in self.problem.qcbo.constraints)
         if choice.solver == "cpsat" and rows > MOST_ROWS:
-            return "annealer", limit
-        return choice.solver, choice.time_limit
+            reason = f"{rows} constraints are more than a search with proof usually ends with"
+            return "annealer", limit, reason
+        return choice.solver, choice.time_limit, choice.reason
 
     def own_state(self) -> dict[str, Any]:
         """The network found."""
         return saved_parameters(self.parameters, "found")
 
     def take_own_state(self, state: Mapping[str, Any]) -> None:
-        """Take the network found, if there is one."""
+        """Begin anew, but with the network found: the proof, or the search for it, is not in a file."""
         if self.counts["step"]:
             self._found = loaded_parameters(state, self.network, "found")
+            self.counts = dict.fromkeys(self.counts, 0)

@@ -6,156 +6,24 @@ the same result, interrupted or not; only a time limit cuts a run short.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from isinglearn.errors import OptionError, check_count
 from isinglearn.model import Model
 from isinglearn.nn import Parameters
-from isinglearn.solvers.run import Run
 from isinglearn.solvers.session import Event, Session
 from isinglearn.training import checkpoint as files
 from isinglearn.training.strategy import Strategy, loaded_parameters, saved_parameters
+from isinglearn.training.trained import OnTraining, Trained, TrainingEvent
 
 # Steps between looks at the validation data.
 EVERY = 25
 
 Data = tuple[NDArray[Any], NDArray[Any]]
-
-
-@dataclass(frozen=True)
-class TrainingEvent:
-    """News of a training.
-
-    Attributes
-    ----------
-    step, total, seconds
-        Steps done, how many there will be at most if that is known, and time since the start of this
-        process' part.
-    loss, bound
-        Training loss that the step saw, of a batch or of all data; what is proved to be no more than any.
-    validation_loss, validation_accuracy
-        On the validation data, where it was looked at.
-    qubos, spins
-        QUBOs solved so far, and the size of the largest.
-    message
-        What cannot be said in figures.
-    """
-
-    step: int
-    seconds: float
-    loss: float | None = None
-    validation_loss: float | None = None
-    validation_accuracy: float | None = None
-    qubos: int = 0
-    spins: int = 0
-    message: str = ""
-    bound: float | None = None
-    total: int | None = None
-
-
-# Returning False ends the training with the best network so far.
-OnTraining = Callable[[TrainingEvent], bool | None]
-
-
-@dataclass(frozen=True, eq=False)
-class Trained(Model):
-    """The network that training found, with how it was found.
-
-    Attributes
-    ----------
-    strategy, reason
-        Which strategy, and why, if it was chosen automatically.
-    loss_name, loss
-        What was minimised, and its value on the training data.
-    loss_curve
-        Training loss seen by each step.
-    validation_curve
-        Rows (step, loss, accuracy) on the validation data.
-    steps, qubos, max_spins, seconds
-        How much it took; the time of an interrupted run is that of its last part.
-    finished
-        Whether it ended by itself, not by a time limit or a wish to stop.
-    run
-        What answered it, where the training was one problem: that problem, all networks found, the proof.
-    solver, seed
-        As they were asked for.
-    """
-
-    strategy: str = ""
-    reason: str = ""
-    loss_name: str = ""
-    loss: float = float("nan")
-    loss_curve: NDArray[np.float64] = None  # type: ignore[assignment]
-    validation_curve: NDArray[np.float64] = None  # type: ignore[assignment]
-    steps: int = 0
-    qubos: int = 0
-    max_spins: int = 0
-    seconds: float = 0.0
-    finished: bool = True
-    run: Run | None = None
-    solver: str = "auto"
-    seed: int = 0
-
-    @property
-    def bound(self) -> float | None:
-        """No network of this shape has less training loss; proved. ``None`` if nothing is."""
-        return None if self.run is None or self.run.bound is None else float(self.run.bound)
-
-    @property
-    def gap(self) -> float | None:
-        """How much less the training loss could be at most; ``None`` if nothing is proved."""
-        return None if self.bound is None else max(self.loss - self.bound, 0.0)
-
-    @property
-    def verdict(self) -> str:
-        """What is proved of the network, in words."""
-        found = f"training loss ({self.loss_name}) {self.loss:.6g}, recomputed by the forward pass"
-        if self.run is None:
-            return f"nothing is proved of the optimum; {found}"
-        broken = self.run.verdict.violations
-        faults = "; violated: " + ", ".join(broken) if broken else ""
-        if self.gap is None:
-            how = f"nothing is proved of the optimum ({self.run.solver});"
-        elif self.gap == 0:
-            how = f"proved optimal by {self.run.solver}: no network of this shape has less"
-        else:
-            how = f"at most {self.gap:.6g} above the optimum, by {self.run.solver};"
-        return f"{how} {found}{faults}"
-
-    def report(
-        self,
-        path: str | os.PathLike[str],
-        X: ArrayLike,
-        y: ArrayLike,
-        X_test: ArrayLike | None = None,
-        y_test: ArrayLike | None = None,
-        **choices: Any,
-    ) -> None:
-        """Write the training as one self-contained HTML page: how good it is, pictures, how to repeat it.
-
-        Parameters
-        ----------
-        path
-            Where to write the page.
-        X, y
-            The data it was trained on, as this model takes it.
-        X_test, y_test
-            Data of the same kind that was not trained on.
-        **choices
-            Further ones of ``isinglearn.report.record.record_of_training``: ``title``, ``feature_names``;
-            ``yardstick=False`` and ``prove_seconds=0`` spend no time on a baseline and on proving more.
-        """
-        from isinglearn.report.html import write_report
-        from isinglearn.report.record import record_of_training
-
-        write_report(record_of_training(self, X, y, X_test, y_test, **choices), path)
 
 
 def _name(solver: Any) -> str:
@@ -231,8 +99,10 @@ class Loop:
 
     def _step(self) -> None:
         progress = self.strategy.step()
-        self.losses.append(float("nan") if progress.loss is None else progress.loss)
         step = self.strategy.counts["step"]
+        if step > len(self.losses):
+            # A step that was left undone is none.
+            self.losses.append(float("nan") if progress.loss is None else progress.loss)
         look = self._look(step) if self.strategy.done or step % EVERY == 0 else None
         # Saved before anybody is told: who stops here finds this very state again.
         self._save(force=self.strategy.done)
@@ -282,9 +152,12 @@ class Loop:
         strategy, counts = self.strategy, self.strategy.counts
         kept = self.best if self.best is not None else strategy.parameters
         loss = strategy.training_loss(kept)
-        known = strategy.task.start
-        if known is not None and self.held_out is None and strategy.training_loss(known) < loss:
-            kept, loss = known, strategy.training_loss(known)
+        odds, task = strategy.odds, strategy.task
+        if task.start is not None and self.held_out is None:
+            before = strategy.training_loss(task.start, task.start_odds)
+            if before < loss:
+                kept, loss = task.start, before
+                odds = odds if task.start_odds is None else task.start_odds
         return Trained(
             strategy.network,
             {name: np.array(value) for name, value in kept.items()},
@@ -302,7 +175,8 @@ class Loop:
             strategy.run,
             _name(strategy.task.solver),
             strategy.task.seed,
-            odds=strategy.odds,
+            task.weights is not None,
+            odds=odds,
         )
 
     # -- checkpoints -------------------------------------------------------------------------------
@@ -314,7 +188,7 @@ class Loop:
             return
         state = files.load(path)
         self.strategy.restore({k.removeprefix("s:"): v for k, v in state.items() if k[:2] == "s:"})
-        self.losses = state["losses"].tolist()
+        self.losses = state["losses"].tolist()[: self.strategy.counts["step"]]
         self.looks = [tuple(row) for row in state["looks"].tolist()]
         self.waited = int(state["waited"])
         if int(state["has_best"]):

@@ -143,9 +143,28 @@ class Logistic(_Margin):
 
 
 class Hinge(_Margin):
-    """Squared hinge ``max(0, 1 - t z)^2 / 2``, summed over the outputs."""
+    """``max(0, 1 - t z)`` summed over the outputs, as in :class:`isinglearn.nn.Hinge`."""
 
     name = "hinge"
+    scaled = False
+
+    def values(self, z: Floats, t: Floats) -> Floats:
+        """Summed over the outputs."""
+        return np.maximum(1 - t * z, 0).sum(axis=1)
+
+    def slopes(self, z: Floats, t: Floats) -> Floats:
+        """``-t`` within the margin."""
+        return -t * (t * z < 1)
+
+    def curvature(self, z: Floats, t: Floats) -> Floats:
+        """None."""
+        return np.zeros_like(z)
+
+
+class SquaredHinge(_Margin):
+    """``max(0, 1 - t z)^2 / 2`` summed over the outputs: a hinge with curvature."""
+
+    name = "squared_hinge"
 
     def values(self, z: Floats, t: Floats) -> Floats:
         """Summed over the outputs."""
@@ -188,7 +207,7 @@ class Square(Loss):
 
 
 LOSSES: dict[str, type[Loss]] = {
-    kind.name: kind for kind in (CrossEntropy, Logistic, Hinge, Square)
+    kind.name: kind for kind in (CrossEntropy, Logistic, Hinge, SquaredHinge, Square)
 }
 
 

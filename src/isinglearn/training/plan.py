@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -15,9 +16,14 @@ from isinglearn.errors import IsingLearnError, SolverError
 from isinglearn.solvers.session import Event, Session
 from isinglearn.training.batches import Source
 from isinglearn.training.chunks import Chunks
-from isinglearn.training.loop import Data, Loop, OnTraining, Trained
+from isinglearn.training.loop import Data, Loop
 from isinglearn.training.strategy import STRATEGIES, Task
+from isinglearn.training.trained import OnTraining, Trained
 
+# Seconds for a training whose turn comes when the time is over: its first network counts, too.
+_SHORTEST = 1e-3
+# Where errors come from that speak of workers and not of the work.
+_OF_WORKERS = ("joblib", "concurrent", "multiprocessing", "distributed", "dask", "tornado")
 # Inputs of more bytes than this go to workers as a file that all of them read.
 LARGE = 1 << 20
 
@@ -34,6 +40,8 @@ class Plan:
         Validation data, and how many looks without a gain end it.
     seconds, checkpoint, every, reason
         As in :func:`isinglearn.train`.
+    deadline
+        When several trainings share their time: its end, by the clock on the wall, which workers have too.
     """
 
     strategy: str
@@ -45,10 +53,14 @@ class Plan:
     checkpoint: Path | None
     every: float
     reason: str
+    deadline: float | None = None
 
     def run(self, on_event: OnTraining | None = None, jobs: int = 1) -> Trained:
         """Train, here and now."""
-        clock = Session(1, self.task.seed, self.seconds)
+        seconds = self.seconds
+        if self.deadline is not None:
+            seconds = max(self.deadline - time.time(), _SHORTEST)
+        clock = Session(1, self.task.seed, seconds)
 
         def tell(event: Event) -> bool:
             # The loop is built around the strategy, which is built with this.
@@ -83,6 +95,8 @@ def best_restart(plan: Plan, restarts: int, jobs: int) -> Trained:
     """Run a plan with several seeds, through joblib, and return the best of what comes back."""
     import joblib
 
+    if plan.seconds is not None:
+        plan = replace(plan, deadline=time.time() + plan.seconds)
     with _shared(plan) as light:
         work = [joblib.delayed(_run)(light.restart(number)) for number in range(restarts)]
         try:
@@ -90,6 +104,8 @@ def best_restart(plan: Plan, restarts: int, jobs: int) -> Trained:
         except IsingLearnError:
             raise
         except Exception as error:
+            if type(error).__module__.split(".")[0] not in _OF_WORKERS:
+                raise
             raise SolverError(
                 "the workers were lost",
                 where=f"jobs={jobs}",

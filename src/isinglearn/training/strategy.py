@@ -1,7 +1,7 @@
 """Strategy: the shape that all ways of training share, so that one loop drives them all.
 
 A strategy builds a QUBO (or many small ones), has it solved, decodes, and accepts or rejects on the true
-loss; that is a step. The loop around it (:mod:`train`) knows the clock, the events, validation data and
+loss; that is a step. The loop around it (:mod:`loop`) knows the clock, the events, validation data and
 checkpoints, and nothing of QUBOs. A strategy is added in one file: subclassing registers it.
 """
 
@@ -20,7 +20,7 @@ from isinglearn.nn import Parameters, Sequential
 from isinglearn.problem.encodings import IntArray
 from isinglearn.solvers.run import Run
 from isinglearn.solvers.session import OnEvent
-from isinglearn.training.checkpoint import check_state, signature_of
+from isinglearn.training.checkpoint import check_state, data_digest, signature_of
 from isinglearn.training.losses import loss_named
 from isinglearn.training.tasks import Parallel
 
@@ -40,7 +40,8 @@ class Task:
     X, y
         Integer inputs (samples, ...), possibly memory-mapped, and labels as ``loss`` wants them.
     loss
-        ``"cross_entropy"`` (class numbers), ``"logistic"``, ``"hinge"`` (-1 and +1) or ``"square"``.
+        ``"cross_entropy"`` (class numbers), ``"logistic"``, ``"hinge"``, ``"squared_hinge"`` (-1 and +1) or
+        ``"square"``.
     weights
         Sample weights, positive whole numbers, or ``None``.
     seed
@@ -164,8 +165,11 @@ class Strategy(ABC):
         losses, right = loss.values(outputs, targets), loss.correct(outputs, targets)
         return float(np.average(losses, weights=weights)), float(right.mean())
 
-    def training_loss(self, parameters: Parameters) -> float:
-        """Turn parameters into the loss that is minimised: of all samples, by their weights."""
+    def training_loss(self, parameters: Parameters, odds: float | None = None) -> float:
+        """Turn parameters into the loss that is minimised: of all samples, by their weights.
+
+        ``odds`` is the scale that belongs to them, where the loss has one and it is not the present one.
+        """
         task = self.task
         return self.evaluate(task.X, task.y, parameters, task.weights)[0]
 
@@ -175,8 +179,9 @@ class Strategy(ABC):
     def signature(self) -> str:
         """What a checkpoint must agree with, as a short text."""
         task = self.task
-        about = (self.name, np.shape(task.X), task.loss, task.seed, task.max_spins, self.options)
-        return signature_of(self.network, about)
+        about = (self.name, task.loss, task.seed, task.max_spins, self.options)
+        known = () if task.start is None else tuple(task.start.values())
+        return signature_of(self.network, about, data_digest(task.X, task.y, task.weights, *known))
 
     def state(self) -> State:
         """Everything that a step changes, as plain arrays."""

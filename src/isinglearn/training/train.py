@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -19,9 +20,10 @@ from isinglearn.solvers.session import check_seconds
 from isinglearn.training.choice import choose
 from isinglearn.training.chunks import Chunks, is_chunked, rows_of
 from isinglearn.training.labels import as_array, kind_of, labels_for, loss_name
-from isinglearn.training.loop import Data, OnTraining, Trained
+from isinglearn.training.loop import Data
 from isinglearn.training.plan import Plan, best_restart
 from isinglearn.training.strategy import STRATEGIES, Strategy, Task
+from isinglearn.training.trained import OnTraining, Trained
 from isinglearn.training.weights import whole_weights
 
 
@@ -61,8 +63,9 @@ def train(
     solver
         A solver's name, a dimod sampler, or ``"auto"``.
     loss
-        ``"cross_entropy"``, ``"logistic"``, ``"hinge"``, ``"square"``, ``nn.MSE()`` or ``nn.Hinge()``; by
-        default what the labels suggest and the strategy can do.
+        ``"cross_entropy"``, ``"logistic"``, ``"squared_hinge"``; ``"square"`` or ``nn.MSE()``; ``"hinge"`` or
+        ``nn.Hinge()``, which only one problem for all samples can express. By default what the labels suggest
+        and the strategy can do.
     max_spins
         Largest QUBO; by default 256 for strategies that decompose, and no limit for the others.
     sample_weight
@@ -70,8 +73,9 @@ def train(
         in a million of their sum, or, where samples are seen in batches, one in 2000 (or twice the number of
         samples). A sample of weight 0 counts as not given.
     start
-        A known network of the same shape. Strategies that move from one to the next begin there, and none
-        returns one of more training loss.
+        A known network of the same shape. Strategies that move from one to the next begin there, and
+        without validation data none returns one of more training loss. A model also brings the scale of its
+        outputs, by which ``"cross_entropy"`` and ``"logistic"`` judge it.
     validation
         A part of the data to hold out (a share between 0 and 1), or other data ``(X, y)``: the network of
         least validation loss is kept.
@@ -79,6 +83,8 @@ def train(
         End after so many looks at the validation data (one every 25 steps) without a better one.
     time_limit, seed, on_event
         As for ``solve``; the best network so far is returned.
+    restarts
+        Train with so many seeds, within the same time limit, and return the best; without ``on_event``.
     jobs
         Workers for independent pieces, through joblib: threads here, or whatever
         ``joblib.parallel_config`` says, a Dask cluster for example. The result does not depend on it.
@@ -87,6 +93,15 @@ def train(
     **options
         The strategy's own; an unknown one raises and names the nearest.
     """
+    check_count(seed, "seed", 0)
+    if not isinstance(start, Model | Mapping | None):
+        raise OptionError(
+            "this is no network to start from",
+            where="start",
+            rule="a model, or arrays by parameter name",
+            received=repr(start),
+            remedy="pass what isinglearn.train returned",
+        )
     if not isinstance(net, Sequential):
         raise OptionError(
             "this is no network",
@@ -120,7 +135,7 @@ def train(
             labels,
             name,
             weights,
-            check_count(seed, "seed", 0),
+            seed,
             solver,
             None if max_spins is None else check_count(max_spins, "max_spins"),
             start=start.parameters if isinstance(start, Model) else start,
@@ -133,8 +148,23 @@ def train(
         check_seconds(checkpoint_every, "checkpoint_every"),
         reason,
     )
-    check_count(jobs, "jobs", -1)
+    if not check_count(jobs, "jobs", -1):
+        raise OptionError(
+            "somebody has to work",
+            where="jobs",
+            rule="a number of workers from 1, or -1 for all there are",
+            received=0,
+            remedy="leave it out for one",
+        )
     if check_count(restarts, "restarts") > 1:
+        if on_event is not None:
+            raise OptionError(
+                "several trainings at once tell nothing while they run",
+                where="on_event with restarts",
+                rule="restarts=1 with on_event",
+                received=f"restarts={restarts}",
+                remedy="leave one of them out",
+            )
         return best_restart(plan, restarts, jobs)
     return plan.run(on_event, jobs)
 
@@ -172,10 +202,10 @@ def _split(
     """Turn data into that to train on and that to look at."""
     if validation is None:
         return X, y, weights, None
-    if isinstance(validation, tuple):
+    if isinstance(validation, tuple) and len(validation) == 2:
         others = labels_for(loss, as_array(validation[1]), net.out_features, kind)
         return X, y, weights, (_inputs(validation[0], net, len(others)), others)
-    share = float(validation)
+    share = validation if isinstance(validation, int | float) else 0.0
     count = round(share * len(X))
     if not 0 < share < 1 or not 0 < count < len(X):
         raise OptionError(

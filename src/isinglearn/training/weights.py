@@ -13,6 +13,8 @@ from isinglearn.problem.encodings import IntArray
 
 # Whole numbers that stand for weights add up to at most this, or to this many times their number.
 _FINE, _TIMES = 1 << 20, 16
+# A weight of less than this part of the largest counts as that much, which is nothing to any sum.
+_LEAST = 1e-12
 # Ratios of weights with larger denominators than this count as irrational.
 _DENOMINATOR = 1000
 _EXACT = 1e-12
@@ -37,7 +39,9 @@ def whole_weights(given: ArrayLike, count: int) -> IntArray:
         )
     numbers = np.zeros(count, dtype=np.int64)
     some = weights > 0
-    numbers[some] = whole(weights[some].astype(np.float64), max(_FINE, _TIMES * count))
+    # In units of the largest: sums of very large ones are no numbers, nor ratios to very small ones.
+    shares = weights[some] / weights.max()
+    numbers[some] = whole(np.maximum(shares, _LEAST), max(_FINE, _TIMES * count))
     return numbers
 
 

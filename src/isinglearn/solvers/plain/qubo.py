@@ -32,7 +32,9 @@ class PlainQUBO:
     qubo, unit, offset
         The model's energy is ``unit * energy of the QUBO + offset``, but for rounding.
     below
-        How far a model's energy can lie below that; 0 where nothing was rounded.
+        How far a model's energy can lie below that.
+    exact
+        Whether the QUBO is the model, nothing rounded.
     """
 
     model: Any
@@ -40,6 +42,7 @@ class PlainQUBO:
     unit: float
     offset: float
     below: float
+    exact: bool
 
     @classmethod
     def read(cls, path: Path) -> PlainQUBO:
@@ -54,12 +57,8 @@ class PlainQUBO:
         unit = unit / factor
         rounded = values - unit * np.rint(values / unit)
         below = -float(np.minimum(rounded, 0).sum())
-        return cls(model, qubo, unit, float(binary.offset) / factor, below)
-
-    @property
-    def exact(self) -> bool:
-        """Whether the QUBO is the model, nothing rounded."""
-        return self.below == 0
+        offset = float(binary.offset) / factor
+        return cls(model, qubo, unit, offset, below, exact=not rounded.any())
 
     def energies(self, rows: IntArray) -> NDArray[np.float64]:
         """Turn bits, one row per read, into the model's own energies."""

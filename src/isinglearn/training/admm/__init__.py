@@ -129,7 +129,7 @@ class Admm(Strategy):
         """The best network so far."""
         return self.whole.problem.parameters(self.best)
 
-    def training_loss(self, parameters: Parameters) -> float:
+    def training_loss(self, parameters: Parameters, odds: float | None = None) -> float:
         """The problem's."""
         return loss_of_network(self.whole.problem, parameters)
 

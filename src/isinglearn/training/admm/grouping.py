@@ -15,7 +15,7 @@ from isinglearn.lowering.pipeline import Problem
 from isinglearn.nn import Module, Sequential
 from isinglearn.problem.encodings import IntArray
 from isinglearn.training.admm.consensus import Group
-from isinglearn.training.compiling import all_rows, compiled, loss_of
+from isinglearn.training.compiling import compiled, loss_of
 from isinglearn.training.strategy import Task
 from isinglearn.training.tasks import run
 
@@ -45,7 +45,7 @@ class Whole:
         loss = loss_of(task.loss)
         _check_modules(task)
         data = Dataset.of(
-            all_rows(task),
+            np.asarray(task.X),
             task.y,
             sample_weight=task.weights,
             label_scale=label_scale,

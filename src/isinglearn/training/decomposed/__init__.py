@@ -28,7 +28,12 @@ class Decomposition(Strategy):
     """Every step small QUBOs, one per unit, whose size does not depend on the data."""
 
     name = "decomposed"
-    losses: ClassVar[tuple[str, ...]] = ("cross_entropy", "logistic", "hinge", "square")
+    losses: ClassVar[tuple[str, ...]] = (
+        "cross_entropy",
+        "logistic",
+        "squared_hinge",
+        "square",
+    )
     Options: ClassVar[Any] = BlockOptions
 
     def __init__(self, task: Task, options: BlockOptions) -> None:
@@ -47,7 +52,7 @@ class Decomposition(Strategy):
             parallel=task.parallel,
         )
         if task.start_odds is not None and self.engine.loss.scaled:
-            self.engine.scale = task.start_odds / self.network.output_scale
+            self.engine.scale = self._scale(task.start_odds)
         self.counts = self.engine.counts
 
     @property
@@ -85,6 +90,16 @@ class Decomposition(Strategy):
     ) -> tuple[float, float]:
         """With the scale of the outputs that was learned."""
         return self.engine.evaluate(X, y, parameters, weights)
+
+    def training_loss(self, parameters: Parameters, odds: float | None = None) -> float:
+        """With the scale that belongs to the parameters."""
+        task = self.task
+        scale = None if odds is None or not self.engine.loss.scaled else self._scale(odds)
+        return self.engine.evaluate(task.X, task.y, parameters, task.weights, scale)[0]
+
+    def _scale(self, odds: float) -> float:
+        """Turn what multiplies outputs into what multiplies their numerators."""
+        return odds / self.network.output_scale
 
     def own_state(self) -> dict[str, Any]:
         """The engine's."""

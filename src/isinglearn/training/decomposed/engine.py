@@ -57,9 +57,9 @@ class Decomposed:
     X
         Integers (samples, features); may be memory-mapped, only the rows of a batch are read at a time.
     y
-        Class numbers for ``"cross_entropy"``, -1 and +1 for ``"logistic"`` and ``"hinge"``, numbers for
-        ``"square"``.
-    loss : {"cross_entropy", "logistic", "hinge", "square"}
+        Class numbers for ``"cross_entropy"``, -1 and +1 for ``"logistic"`` and ``"squared_hinge"``,
+        numbers for ``"square"``.
+    loss : {"cross_entropy", "logistic", "squared_hinge", "square"}
         What is minimised.
     options
         How long, and how boldly.
@@ -124,7 +124,12 @@ class Decomposed:
     @property
     def result(self) -> Parameters:
         """The parameters to keep: the best where every batch is the whole data, else the present ones."""
-        return self.best if self.batches.per_pass == 1 else self.parameters
+        return self.best if self._sees_all else self.parameters
+
+    @property
+    def _sees_all(self) -> bool:
+        """Whether a batch is all there is, so that its loss is that of the data."""
+        return self.batches.size == self.batches.rows
 
     def step(self) -> float:
         """Look at one batch, let every unit's QUBO choose, judge; returns the loss before."""
@@ -148,12 +153,16 @@ class Decomposed:
         y: ArrayLike,
         parameters: Parameters | None = None,
         weights: IntArray | None = None,
+        scale: float | None = None,
     ) -> tuple[float, float]:
-        """Turn data into the mean loss of ``result`` (or others) and the part that is predicted right."""
+        """Turn data into the mean loss of ``result`` (or others) and the part that is predicted right.
+
+        ``scale`` is that of other parameters' outputs, if it is not the present one.
+        """
         inputs = inputs_of(X)
         targets = self.loss.targets(y, self.chain.last.units)
         check_rows(self.chain, inputs, targets)
-        given = self._pass(self.result if parameters is None else parameters)
+        given = self._pass(self.result if parameters is None else parameters, scale)
         shards = Batches(len(inputs), len(inputs), 0).shards(0)
         tasks = [(given, Source(inputs), Source(targets), shard) for shard in shards]
         judged = self._map(shard_losses, tasks)
@@ -222,19 +231,19 @@ class Decomposed:
         tasks = [(given, self.X, self.targets, shard) for shard in self.batches.shards(number)]
         return Slopes.total([slopes for slopes, _ in self._map(shard_slopes, tasks)])
 
-    def _pass(self, parameters: Parameters) -> Pass:
+    def _pass(self, parameters: Parameters, scale: float | None = None) -> Pass:
         kind = self.chain.dtype
         return Pass(
             self.chain,
             self.loss,
             self.chain.arrays(parameters),
-            self.scale,
+            self.scale if scale is None else scale,
             [self.options.window * memory.typical for memory in self.memories[:-1]],
             [memory.shift.astype(kind) for memory in self.memories],
         )
 
     def _note(self, loss: float, parameters: Parameters) -> None:
-        if self.batches.per_pass == 1 and loss < self.least:
+        if self._sees_all and loss < self.least:
             self.least, self.best = loss, parameters
 
     def _map(self, function: Callable[..., Any], tasks: list[Any]) -> list[Any]:

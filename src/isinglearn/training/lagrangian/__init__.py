@@ -137,7 +137,7 @@ class Lagrangian(Strategy):
         """The best network so far."""
         return self.problem.parameters(self.vector)
 
-    def training_loss(self, parameters: Parameters) -> float:
+    def training_loss(self, parameters: Parameters, odds: float | None = None) -> float:
         """The problem's."""
         return loss_of_network(self.problem, parameters)
 
