@@ -203,7 +203,7 @@ def test_networks_outside_the_box_never_count():
 
 @pytest.mark.parametrize("bits", [[[0, 1]], np.full((1, tiny().qubo.num_variables), 2)])
 def test_only_bits_of_the_qubo_are_read(problem, optimum, bits):
-    with pytest.raises(SolverError, match="no bits of this QUBO"):
+    with pytest.raises(SolverError, match="no bits of this form"):
         successes(problem, bits, optimum)
 
 
@@ -231,6 +231,9 @@ def test_no_time_is_below_one_read_and_none_suffices_without_success():
     assert time_to_solution(3.0, 0.0) == math.inf
     with pytest.raises(OptionError, match="target"):
         time_to_solution(1.0, 0.5, target=1.0)
+    for wrong in (1.5, -0.1, math.nan, True):
+        with pytest.raises(OptionError, match="no probability"):
+            time_to_solution(1.0, wrong)
 
 
 def test_a_measurement_charges_a_read_and_the_clock(problem, optimum, run):

@@ -19,7 +19,7 @@ SHOWN = {
     "isinglearn estimate": r"The compact form",
     "isinglearn compile": r"every ground state is an optimal network(.|\n)*Written to xor\.qubo",
     "isinglearn solve xor.qubo": r"OPTIMAL(.|\n)*energy +│ 0 ",
-    "isinglearn bench": r"treewidth +0 +0 +proof",
+    "isinglearn bench": r"annealer(.|\n)*treewidth +0\.666667 +0 +proof",
     "isinglearn solvers": r"annealer(.|\n)*cpsat",
     "isinglearn reproduce counts": r"3839(.|\n)*5543",
     "isinglearn train": r"test_score +│ (0\.[89]|1)",

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from isinglearn.solvers.base import SOLVERS
+
 README = Path(__file__).parents[1] / "README.md"
 
 
@@ -36,6 +38,16 @@ DOCS = [
 ]
 
 
+@pytest.fixture
+def _registry():
+    """A solver that a page registers is gone afterwards."""
+    known = dict(SOLVERS)
+    yield
+    SOLVERS.clear()
+    SOLVERS.update(known)
+
+
+@pytest.mark.usefixtures("_registry")
 @pytest.mark.parametrize("page", DOCS, ids=lambda page: page.stem)
 def test_python_blocks_of_the_documentation_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

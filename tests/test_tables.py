@@ -182,3 +182,26 @@ def test_columns_of_a_matrix_may_not_hide_others(tmp_path):
     np.savez(path, X=np.ones((0, 2)))
     with pytest.raises(DataError, match="no rows"):
         read_table(path)
+
+
+@pytest.mark.parametrize(("sign", "word"), [(";", "semicolons"), ("\t", "tabs")])
+def test_other_separators_are_named(tmp_path, sign, word):
+    path = tmp_path / "table.csv"
+    path.write_text(f"a{sign}b\n1{sign}2\n")
+    with pytest.raises(DataError, match=word):
+        read_table(path)
+
+
+def test_a_column_without_a_name_is_no_feature_by_accident(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text(",a,b\n0,1,2\n1,3,4\n")
+    with pytest.raises(DataError, match="has no name"):
+        read_table(path, "b")
+    assert read_table(path, "b", ("a",)).features == ("a",)
+
+
+def test_the_target_is_no_feature(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("a,b\n1,2\n3,4\n")
+    with pytest.raises(DataError, match="feature and target"):
+        read_table(path, "b", ("a", "b"))

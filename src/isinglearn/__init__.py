@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from isinglearn.solvers.optima import all_optimal as all_optimal
     from isinglearn.solvers.run import Run as Run
     from isinglearn.solvers.run import solve as solve
+    from isinglearn.solvers.samples import read_samples as read_samples
     from isinglearn.solvers.session import Event as Event
     from isinglearn.training.train import train as train
     from isinglearn.training.trained import Trained as Trained
@@ -40,6 +41,7 @@ _PUBLIC = {
     "Shape": "isinglearn.lowering.budget",
     "solve": "isinglearn.solvers.run",
     "Run": "isinglearn.solvers.run",
+    "read_samples": "isinglearn.solvers.samples",
     "Event": "isinglearn.solvers.session",
     "AnnealingSampler": "isinglearn.solvers.annealer.sampler",
     "canonical": "isinglearn.nn.symmetry",
@@ -78,6 +80,7 @@ __all__ = [
     "load",
     "nn",
     "quantise",
+    "read_samples",
     "relation",
     "solve",
     "spin_budget",

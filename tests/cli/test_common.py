@@ -229,7 +229,7 @@ def test_a_shell_sees_a_message_and_a_traceback_only_if_asked(tmp_path, flags, t
         cwd=tmp_path,
     )
     assert (done.returncode, done.stdout) == (2, "")
-    assert "Error: c: there is no such column." in done.stderr
+    assert "Error: a.csv, column c: there is no such column." in done.stderr
     assert ("Traceback" in done.stderr) is traceback
 
 

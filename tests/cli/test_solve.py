@@ -156,7 +156,8 @@ def test_ctrl_c_keeps_the_best_so_far(terminal, problem, tmp_path):
 
 MISTAKES = {
     "no such solver": (["--solver", "anealer"], "did you mean 'annealer'"),
-    "takes no QUBO": (["--solver", "cpsat"], "takes no QUBO"),
+    "takes no QUBO": (["--solver", "cpsat"], "cpsat, which takes a constrained problem"),
+    "takes a network": (["--solver", "brute"], "brute, which takes a network with its data"),
     "no such option": (
         ["--solver", "annealer", "--option", "num_read=3"],
         "did you mean 'num_reads'",
@@ -184,7 +185,9 @@ def test_other_endings_are_refused(invoke, xor):
     ("text", "says"),
     [
         ("p qubo 0 0 0 0\n", "no spins"),
-        ("p qubo 0 1 1 0\n0 0 nan\n", "finite coefficients"),
+        ("p qubo 0 1 1 0\n0 0 nan\n", "finite coefficients. Received: nan of 0."),
+        ("p qubo 0 2 1 1\n0 0 1\n0 1 inf\n", "inf of the pair 1, 0."),
+        ("c offset nan\np qubo 0 1 1 0\n0 0 1\n", "nan of the offset."),
         ("p qubo 0 1 1 0\n0 0 1e300\n", "64 bits"),
         ("nothing at all", "cannot be read"),
     ],
@@ -239,6 +242,14 @@ def test_damaged_files_are_refused(tmp_path, ending):
     path.write_text("no such thing 1 2")
     with pytest.raises(DataError, match="cannot be read"):
         read_bqm(path)
+
+
+def test_names_that_are_the_same_as_text_are_refused(invoke, tmp_path):
+    written(tmp_path / "twins.json", {4: 1, "4": -1}, {})
+    done = invoke("solve", tmp_path / "twins.json", "-o", tmp_path / "answer.json")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "Received: 4 and '4'." in done.stderr
+    assert not (tmp_path / "answer.json").exists()
 
 
 def test_unknown_endings_are_refused(tmp_path):

@@ -1,6 +1,7 @@
 """``isinglearn train``."""
 
 import json
+import os
 
 import numpy as np
 import pytest
@@ -142,3 +143,40 @@ def test_json_is_one_line_of_plain_values(invoke, flowers, tmp_path):
     done = invoke("train", flowers, *words)
     assert done.stdout.count("\n") == 1
     assert json.loads(done.stdout, parse_constant=pytest.fail)
+
+
+@pytest.fixture
+def lopsided(tmp_path):
+    path = tmp_path / "lopsided.csv"
+    rows = [f"{a},{(7 * a) % 11},{'rare' if a == 60 else 'common'}" for a in range(100)]
+    path.write_text("\n".join(["a,b,kind", *rows]))
+    return path
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_every_class_stays_in_the_training(answer, lopsided, tmp_path, seed):
+    words = ("--target", "kind", "--steps", 5, "--seed", seed, "-o", tmp_path / "m.json")
+    done = answer("train", lopsided, *words)
+    assert done["test_rows"] == 20
+    assert done["always_the_commonest"] == 1.0
+
+
+def test_a_file_has_one_role(invoke, lopsided):
+    before = lopsided.read_bytes()
+    done = invoke("train", lopsided, "--target", "kind", "-o", lopsided)
+    assert done.exit_code == 2
+    assert "named twice" in done.stderr
+    assert lopsided.read_bytes() == before
+
+
+def test_only_files_are_written_over(invoke, lopsided):
+    done = invoke("train", lopsided, "--target", "kind", "-o", os.devnull)
+    assert done.exit_code == 2
+    assert "is a device" in done.stderr
+
+
+def test_what_was_said_of_the_rows_is_in_the_report(answer, lopsided, tmp_path):
+    page = tmp_path / "r.html"
+    words = ("--target", "kind", "--steps", 5, "-o", tmp_path / "m.json", "--report", page)
+    answer("train", lopsided, *words)
+    assert "always the commonest class" in page.read_text()

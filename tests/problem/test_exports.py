@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -123,7 +124,14 @@ def test_npz_file_loads_without_pickle(qubo, tmp_path):
     assert scale == qubo.scale
 
 
-@pytest.mark.parametrize("suffix", [".qubo", ".coo", ".npz"])
+def test_json_file_is_read_by_dimod(qubo, tmp_path):
+    path = tmp_path / "problem.json"
+    qubo.write(path)
+    read = dimod.BinaryQuadraticModel.from_serializable(json.loads(path.read_text()))
+    assert read == qubo.to_bqm()
+
+
+@pytest.mark.parametrize("suffix", [".qubo", ".coo", ".npz", ".json"])
 def test_the_same_problem_gives_the_same_bytes(suffix, tmp_path):
     paths = [tmp_path / f"{number}{suffix}" for number in range(2)]
     for path in paths:
@@ -151,6 +159,26 @@ def test_repeated_names_are_refused_and_a_failed_write_loses_nothing(tmp_path):
     with pytest.raises(OptionError, match="every name only once"):
         broken.to_bqm()
     assert path.read_bytes() == b"precious"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("folder", ["missing", "file"])
+def test_an_error_of_the_system_names_the_path_that_was_given(tmp_path, folder):
+    (tmp_path / "file").write_text("no folder")
+    path = tmp_path / folder / "problem.qubo"
+    with pytest.raises(OSError, match="directory") as caught:
+        task().qubo.write(path)
+    assert caught.value.filename == str(path)
+    assert ".part" not in str(caught.value)
+
+
+def test_a_folder_in_the_place_of_the_file_is_named_and_no_draft_is_left(tmp_path):
+    path = tmp_path / "problem.qubo"
+    path.mkdir()
+    with pytest.raises(IsADirectoryError) as caught:
+        task().qubo.write(path)
+    assert caught.value.filename == str(path)
+    assert ".part" not in str(caught.value)
     assert list(tmp_path.iterdir()) == [path]
 
 

@@ -9,7 +9,7 @@ import isinglearn as il
 from isinglearn import nn
 from isinglearn.paper.instances import MNIST, TASKS, two_moons
 from isinglearn.solvers import auto
-from isinglearn.solvers.base import SOLVERS, Status
+from isinglearn.solvers.base import SOLVERS, Form, Status
 
 
 def compiled(instance) -> il.Problem:
@@ -63,3 +63,25 @@ def test_a_forecast_beyond_the_limit_is_not_taken():
 def test_its_options_are_those_of_the_solver_it_picks():
     with pytest.raises(il.IsingLearnError, match="no such option"):
         il.solve(compiled(TASKS[0]), no_such_option=3)
+
+
+@pytest.mark.parametrize("fit", [{"bits": 8}, {"bits": 8, "fix": True}], ids=str)
+@pytest.mark.parametrize("instance", [TASKS[0], two_moons(10)], ids=lambda i: i.name)
+def test_a_rounded_qubo_is_not_promised_a_proof(instance, fit):
+    run = il.solve(compiled(instance), time_limit=20, **fit)
+    assert "QUBO" in run.reason
+    assert "proof" not in run.reason
+    assert Form.QUBO in SOLVERS[run.solver].accepts
+    assert run.bound_is_trivial
+
+
+def test_a_reduced_qubo_is_proved_as_such():
+    run = il.solve(compiled(TASKS[0]), fix=True)
+    assert (run.solver, run.status) == ("treewidth", Status.OPTIMAL)
+    assert "a proof in about" in run.reason
+
+
+def test_a_fitted_qubo_that_is_too_entangled_is_annealed():
+    choice = auto.choose(wide(20), 0.001, rounded=True)
+    assert (choice.solver, choice.time_limit) == ("annealer", 0.001)
+    assert "proof" not in choice.reason

@@ -12,7 +12,7 @@ from dwave.samplers import TreeDecompositionSolver
 
 import isinglearn as il
 from isinglearn import nn
-from isinglearn.errors import IsingLearnError, NetworkError, SolverError
+from isinglearn.errors import IsingLearnError, NetworkError, OptionError, SolverError
 from isinglearn.paper.instances import TASKS
 from isinglearn.solvers.base import Answer, Form, Solver, Status
 from isinglearn.solvers.session import MOST_EVENTS
@@ -137,6 +137,39 @@ def test_what_cannot_sample_is_refused(nothing):
         SolverError, match=r"known name, a Solver or a dimod sampler.*sample\(bqm\)"
     ):
         il.solve(tiny(), nothing)
+
+
+BAD_ANSWERS = {
+    "a list": (lambda answer: [0, 1], "a dimod SampleSet.*Received: list"),
+    "nothing": (lambda answer: None, "a dimod SampleSet.*Received: NoneType"),
+    "too few variables": (
+        lambda answer: dimod.SampleSet.from_samples(
+            answer.record.sample[:, 1:], "BINARY", answer.record.energy
+        ),
+        "a value for each of the 9 variables.*nothing for 'layer2/unit0",
+    ),
+    "other numbers": (
+        lambda answer: dimod.SampleSet.from_samples(
+            (answer.record.sample + 3, answer.variables),
+            "INTEGER",
+            answer.record.energy,
+        ),
+        r"bits \(BINARY\) or spins \(SPIN\).*INTEGER",
+    ),
+}
+
+
+@pytest.mark.parametrize("change", BAD_ANSWERS)
+def test_what_no_sampler_should_return_is_refused(change):
+    make, message = BAD_ANSWERS[change]
+    with pytest.raises(SolverError, match=f"answer of Wrapped.*{message}"):
+        il.solve(tiny(), Wrapped(make))
+
+
+def test_news_need_a_listener():
+    for solver in ("brute", "auto"):
+        with pytest.raises(OptionError, match=r"on_event.*Received: 3"):
+            il.solve(tiny(), solver, on_event=3)
 
 
 # -- named solvers ---------------------------------------------------------------------------------
@@ -394,6 +427,13 @@ def test_a_report_from_the_run_itself(task, tmp_path):
     assert page.startswith("<!DOCTYPE html>")
     assert "<h1>Mine</h1>" in page
     assert "test accuracy" in page
-    with pytest.raises(TypeError, match="no_such_choice"):
-        run.report(tmp_path / "other.html", no_such_choice=1)
+    wrong: list[tuple[dict, str]] = [
+        ({"prove_second": 3}, "did you mean 'prove_seconds'"),
+        ({"feature_names": ["a"]}, "2 names, one for each feature.*1 names"),
+        ({"X_test": TASK.X}, "y_test.*X_test alone"),
+        ({"y_test": TASK.y}, "X_test.*y_test alone"),
+    ]
+    for choices, message in wrong:
+        with pytest.raises(IsingLearnError, match=message):
+            run.report(tmp_path / "other.html", **choices)
     assert not (tmp_path / "other.html").exists()

@@ -125,3 +125,12 @@ def test_a_second_ctrl_c_leaves_nothing_running():
     with pytest.raises(KeyboardInterrupt):
         Session(scale=1).run_in_background(work, halted.set, lambda: None)
     assert ended.is_set()
+
+
+def test_what_is_done_in_a_pause_is_not_counted():
+    session = Session(1, seconds=100)
+    with session.paused():
+        time.sleep(0.2)
+    assert session.elapsed < 0.1
+    time.sleep(0.2)
+    assert 0.2 <= session.elapsed < 0.4

@@ -301,3 +301,22 @@ def test_options_that_are_none(wrong):
 def test_weights_of_any_size():
     assert whole_weights([1e308, 1e308, 2e307], 3).tolist() == [5, 5, 1]
     assert whole_weights([1e-300, 1e300], 2)[1] > 0
+
+
+def test_the_best_network_that_a_batch_of_all_saw_is_kept():
+    X, y = noisy(80)
+    trained = il.train(net(), X, y, strategy="decomposed", steps=150)
+    assert trained.loss <= min(trained.loss_curve) * (1 + 1e-5)
+
+
+def test_one_problem_without_time_is_the_compilers_network():
+    X, y = noisy(40)
+    late = il.train(net(2), X, y, strategy="direct", loss="square", time_limit=1e-6)
+    assert late.run is None
+    assert not late.finished
+    assert np.isfinite(late.loss)
+
+
+def test_an_option_of_another_strategy_names_the_choice():
+    with pytest.raises(OptionError, match="which was chosen since"):
+        il.train(nn.Sequential(nn.Linear(2, 2), nn.Sign(), nn.Linear(2, 1)), *XOR, steps=5)

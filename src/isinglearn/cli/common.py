@@ -109,6 +109,7 @@ def with_common(
         def command(
             *, seed: int, time_limit: float | None, as_json: bool, quiet: bool, **given: Any
         ) -> Any:
+            parameters.check_apart(given.values())
             with Interrupts() as interrupts:
                 try:
                     common = Common(seed, time_limit, as_json, quiet, interrupts)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -111,10 +110,5 @@ def write(problem: Problem, output: Path) -> None:
     """Write the form that the file's ending names."""
     if output.suffix == ".lp":
         problem.qcbo.write_lp(output)
-    elif output.suffix == ".json":
-        from isinglearn.problem.exports.files import replacing
-
-        with replacing(output) as file:
-            file.write(json.dumps(problem.qubo.to_bqm().to_serializable()).encode())
     else:
         problem.qubo.write(output)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from pathlib import Path
@@ -62,11 +63,22 @@ def writable(context: click.Context, parameter: click.Parameter, path: Path | No
     """Refuse a file to write that has no folder: now, and not when the work is done."""
     if path is None:
         return None
-    if path.is_dir():
-        raise click.BadParameter(f"'{path}' is a folder, not a file.")
+    if path.exists() and not path.is_file():
+        what = "a folder" if path.is_dir() else "a device"
+        raise click.BadParameter(f"'{path}' is {what}, not a file.")
     if not path.parent.is_dir():
         raise click.BadParameter(f"there is no such folder: '{path.parent}'.")
+    if not os.access(path.parent, os.W_OK):
+        raise click.BadParameter(f"nothing can be written into the folder '{path.parent}'.")
     return path
+
+
+def check_apart(given: Iterable[object]) -> None:
+    """Refuse one file in two roles: what is written would replace what is read, or written as well."""
+    paths = [path.resolve() for path in given if isinstance(path, Path)]
+    twice = [path for path in paths if paths.count(path) > 1]
+    if twice:
+        raise click.UsageError(f"'{twice[0].name}' is named twice; every file needs its own name.")
 
 
 def check_ending(path: Path, endings: tuple[str, ...]) -> Path:

@@ -104,6 +104,15 @@ def _compared(model: Model, found: Any, table: Table) -> dict[str, Any]:
     assert table.y is not None
     pairs = zip(found.tolist(), table.y.tolist(), strict=True)
     right = sum(_named(a) == _named(b) for a, b in pairs)
+    known = {_named(name) for name in _classes(model)}
+    if not any(_named(label) in known for label in table.y.tolist()):
+        raise DataError(
+            "none of these labels is a class of the model",
+            where=f"column {table.target}",
+            rule="some of " + ", ".join(sorted(known)[:10]),
+            received=f"labels such as {_named(table.y.tolist()[0])!r}",
+            remedy="name the column that the model was trained on",
+        )
     return {"right": right, "accuracy": right / len(found)}
 
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from collections.abc import Collection
 from typing import Any
 
 import click
+
+# Columns of a table that takes as many as it needs.
+_UNLIMITED = 10_000
 
 
 def print_json(value: Any) -> None:
@@ -33,26 +37,44 @@ def print_table(
 ) -> None:
     """Print rows under a title; ``None`` is an empty cell.
 
-    Text columns named in ``wide`` may wrap; a ``dense`` table has many columns and no lines between them.
+    Text columns named in ``wide`` may wrap; a ``dense`` table has many columns, no lines between them, and no
+    cell that wraps or is cut: rather is it wider than the terminal.
     """
     from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=Text(title), box=box.SIMPLE_HEAD if dense else box.HEAVY_HEAD)
+    table = Table(
+        title=Text(title),
+        box=box.SIMPLE_HEAD if dense else box.HEAVY_HEAD,
+        pad_edge=not dense,
+        collapse_padding=dense,
+    )
     for place, column in enumerate(columns):
         table.add_column(
             Text(column),
             justify="left" if place == 0 or column in wide else "right",
-            no_wrap=place == 0,
+            no_wrap=place == 0 or dense,
             # Long paths go on in the next line.
             overflow="fold" if column in wide else "ellipsis",
         )
     for row in rows:
         # As they are: brackets are no markup.
         table.add_row(*(Text("" if value is None else str(value)) for value in row))
-    Console().print(table)
+    Console(width=_UNLIMITED if dense else None).print(table)
+
+
+def print_text(text: str, indent: str = "") -> None:
+    """Print sentences in lines that fit the terminal."""
+    click.echo(
+        click.wrap_text(
+            text,
+            shutil.get_terminal_size().columns,
+            initial_indent=indent,
+            subsequent_indent=indent,
+        )
+    )
 
 
 def print_values(title: str, values: dict[str, Any]) -> None:

@@ -36,7 +36,7 @@ def solve_command(
 ) -> None:
     """Solve a problem file, wherever it comes from.
 
-    QUBOs: .qubo of qbsolv, .coo and .json of dimod, .npz of ours; those of dimod may be over spins.
+    QUBOs: .qubo of qbsolv, .coo and .json of dimod, which may be over spins, .npz of ours or of scipy.
     Constrained problems over whole numbers: .lp, by CP-SAT.
     """
     from isinglearn.solvers import plain

@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 import click
 
@@ -76,8 +77,6 @@ def train_command(
     The table (.csv, .npz, .parquet) has one row per sample and one column per feature. Ctrl-C and a time
     limit end the training; the best network so far is written.
     """
-    import numpy as np
-
     from isinglearn.estimators import IsingClassifier, IsingRegressor
 
     table, kind = read_labelled(data, target, features, task)
@@ -91,11 +90,10 @@ def train_command(
         random_state=common.seed,
         **settings,
     )
-    order = np.random.default_rng(common.seed).permutation(len(labels))
-    held, kept = np.split(order, [round(test * len(order))])
-    if not len(kept):
-        raise click.UsageError(f"--test {test:g} of {len(order)} rows leaves none to train on.")
-    with common.progress("training", limit=common.time_limit) as bar:
+    kept, held = _split(labels, test, kind, common.seed)
+    with common.progress("training", limit=common.time_limit) as bar, catch_warnings():
+        # That many classes have one row each is no news to who asked for classes.
+        simplefilter("ignore", UserWarning)
         estimator.fit(table.X[kept], labels[kept], on_event=bar.on_event)
     model = replace(estimator.model_, features=table.features)
     model.save(output)
@@ -123,6 +121,7 @@ def train_command(
         "train_score": _score(estimator, table.X[kept], labels[kept]),
         "test_rows": len(held),
         "test_score": _score(estimator, table.X[held], labels[held]),
+        "always_the_commonest": _guessed(labels[kept], labels[held], kind),
         "strategy": estimator.model_.strategy,
         "loss": float(estimator.loss_),
         "bound": estimator.model_.bound,
@@ -136,6 +135,31 @@ def train_command(
         "report": None if report is None else str(report),
     }
     common.answer({"train": record}, lambda: print_values(f"{data}, target {target}", record))
+
+
+def _split(labels: Any, test: float, kind: str, seed: int) -> tuple[Any, Any]:
+    """Turn rows into those to train on and those to hold out, of every class the same share."""
+    import numpy as np
+
+    order = np.random.default_rng(seed).permutation(len(labels))
+    groups = [order]
+    if kind != "regress":
+        numbers = np.unique(labels, return_inverse=True)[1][order]
+        groups = [order[numbers == number] for number in range(numbers.max() + 1)]
+    # At least one row of every class stays to be learned from.
+    parts = [np.split(group, [min(round(test * len(group)), len(group) - 1)]) for group in groups]
+    held, kept = (np.sort(np.concatenate(rows)) for rows in zip(*parts, strict=True))
+    return kept, held
+
+
+def _guessed(known: Any, asked: Any, kind: str) -> float | None:
+    """The part of test rows that is right by guessing the commonest class of the training rows."""
+    import numpy as np
+
+    if kind == "regress" or not len(asked):
+        return None
+    classes, counts = np.unique(known, return_counts=True)
+    return float((asked == classes[counts.argmax()]).mean())
 
 
 def _score(estimator: Any, X: Any, y: Any) -> float | None:

@@ -27,6 +27,8 @@ Floats = NDArray[np.float64]
 _LINES = 20
 # Blocks settle within this many steps on small data.
 _BLOCK_STEPS = 500
+# Size of a problem up to which its QUBO is built only to be counted.
+_MOST_BITS = 20_000
 
 
 class _IsingEstimator(BaseEstimator):  # type: ignore[misc]
@@ -64,6 +66,13 @@ class _IsingEstimator(BaseEstimator):  # type: ignore[misc]
             return self.strategy
         curved = not (isinstance(self.loss, Hinge) or (self.loss == "hinge"))
         return "decomposed" if blocks and curved else "direct"
+
+    @property
+    def _seed(self) -> int:
+        """The number given, so that the same one does the same everywhere; else one drawn."""
+        if isinstance(self.random_state, int | np.integer):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     @property
     def _reason(self) -> str:
@@ -131,7 +140,7 @@ class _IsingEstimator(BaseEstimator):  # type: ignore[misc]
             sample_weight=sums,
             start=start,
             time_limit=self.time_limit,
-            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
+            seed=self._seed,
             on_event=on_event or self._writer(options.get("steps")),
             **options,
         )
@@ -197,6 +206,10 @@ class _IsingEstimator(BaseEstimator):  # type: ignore[misc]
 
 def _spins(trained: Trained) -> int:
     """The largest QUBO; of a problem that was solved in another form, the one that it stands for."""
-    if trained.max_spins or trained.run is None:
+    run = trained.run
+    if trained.max_spins or run is None:
         return trained.max_spins
-    return int(trained.run.problem.qubo.num_variables)
+    if "qubo" not in vars(run.problem) and run.problem.qcbo.num_bits > _MOST_BITS:
+        # Building it only to count it would take longer than the training.
+        return 0
+    return int(run.problem.qubo.num_variables)

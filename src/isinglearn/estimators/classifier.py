@@ -54,7 +54,8 @@ class IsingClassifier(ClassifierMixin, _IsingEstimator):  # type: ignore[misc]
     max_iter
         Steps of strategies that take many; ``None`` for 500 with blocks, and for what the others think best.
     time_limit
-        Seconds for the training; the best network so far is kept. Results then depend on the machine.
+        Seconds for the training; the best network so far is kept. Results then depend on the machine. One
+        large problem takes time to be compiled and its answer to be read, which comes on top.
     random_state
         Seed, generator or ``None``, as everywhere in scikit-learn.
     verbose
@@ -75,7 +76,8 @@ class IsingClassifier(ClassifierMixin, _IsingEstimator):  # type: ignore[misc]
     loss_, loss_curve_, n_iter_
         Training loss, that seen by each step, and their number.
     n_spins_, n_qubos_
-        Size of the largest QUBO, and how many were solved.
+        Size of the largest QUBO (0 where none was built, and it would be very large), and how many were
+        solved.
     verdict_, optimality_gap_
         What is proved of the result, in words; how much less the training loss could be at most, ``None``
         where nothing is proved.

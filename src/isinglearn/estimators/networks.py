@@ -88,6 +88,8 @@ def _numbers(bits: int, inputs: int) -> dict[str, Domain]:
 
 def _widths(hidden: Any) -> list[int]:
     try:
+        if isinstance(hidden, str):
+            raise TypeError
         return [check_count(width, "hidden") for width in hidden]
     except TypeError:
         raise OptionError(

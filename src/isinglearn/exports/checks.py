@@ -27,5 +27,5 @@ def check_exportable(model: object, package: str) -> None:
             where=f"{where}(model)",
             rule="an isinglearn.Model",
             received=repr(model),
-            remedy="isinglearn.Model(network, parameters) is one",
+            remedy="what isinglearn.train returns is one, and an estimator's model_",
         )

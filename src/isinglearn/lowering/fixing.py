@@ -103,11 +103,11 @@ class ReducedQUBO(QUBO):
 
     def decode(self, bits: ArrayLike) -> IntArray:
         """Turn the bits that are left into the values of the QCBO's integers."""
-        return self.original.decode(self.fixing.restore(bits))
+        return self.original.decode(self.fixing.restore(self._checked(bits)))
 
     def violations(self, bits: ArrayLike) -> list[str]:
         """Turn one assignment into the names of the penalties and products it breaks, fixed bits included."""
-        return self.original.violations(self.fixing.restore(bits))
+        return self.original.violations(self.fixing.restore(self._checked(bits)))
 
 
 def fix_variables(qubo: QUBO, *, strict: bool = True) -> tuple[ReducedQUBO, Fixing]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from isinglearn.errors import (
     check_count,
 )
 from isinglearn.lowering.pipeline import INFEASIBLE, Problem
+from isinglearn.problem.bits import as_bits
 from isinglearn.problem.encodings import IntArray
 from isinglearn.solvers.reading import Result
 from isinglearn.solvers.run import Run
@@ -153,15 +155,7 @@ def _outcomes(problem: Problem, found: Reads) -> tuple[IntArray, IntArray | None
         result = found.result if isinstance(found, Run) else found
         vectors, bits = result.vectors, result.bits
     else:
-        bits = np.atleast_2d(np.asarray(found, dtype=np.int64))
-        if bits.shape[1] != problem.qubo.num_variables or not np.isin(bits, (0, 1)).all():
-            raise SolverError(
-                "these are no bits of this QUBO",
-                where="found",
-                rule=f"rows of {problem.qubo.num_variables} values, each 0 or 1",
-                received=f"shape {bits.shape}",
-                remedy="pass one row per read, in the order of problem.qubo.variables",
-            )
+        bits = as_bits(found, problem.qubo.num_variables, "found")
         vectors = decode_vectors(problem, problem.qubo, bits)
     none = np.zeros(0, dtype=np.int64)
     scores = problem.scores(vectors) if len(vectors) else none
@@ -214,6 +208,19 @@ def _count(values: IntArray, least: int, what: str) -> int:
             remedy="pass the proved optimum; the QUBO has lower energies only if its weights are too small",
         )
     return int((values == least).sum())
+
+
+def check_probability(value: object, where: str) -> None:
+    """Raise unless the value lies between 0 and 1, both allowed."""
+    if not isinstance(value, bool) and isinstance(value, Real) and 0 <= float(value) <= 1:
+        return
+    raise OptionError(
+        "this is no probability",
+        where=where,
+        rule="a number from 0 to 1",
+        received=repr(value),
+        remedy="0.95 means 95 %",
+    )
 
 
 def check_share(value: float, where: str) -> None:

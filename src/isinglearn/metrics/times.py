@@ -10,7 +10,13 @@ from typing import Any
 from isinglearn.errors import (
     check_count,
 )
-from isinglearn.metrics.reads import Proportion, check_share, loss_histogram, successes
+from isinglearn.metrics.reads import (
+    Proportion,
+    check_probability,
+    check_share,
+    loss_histogram,
+    successes,
+)
 from isinglearn.solvers.run import Run
 from isinglearn.solvers.session import check_seconds
 
@@ -56,10 +62,11 @@ def time_to_solution(
         more often than ``target``.
     """
     check_share(target, "target")
+    check_probability(probability, "probability")
     least = seconds if shortest is None else shortest
-    if probability <= 0:
+    if probability == 0:
         return math.inf
-    if probability >= 1:
+    if probability == 1:
         return least
     return max(least, seconds * math.log1p(-target) / math.log1p(-probability))
 
@@ -156,7 +163,7 @@ def measure(
     threads
         On how many threads the reads ran (of a machine: how many of them it makes at the same time).
     seconds
-        Wall time of all reads; the run's own by default, which includes compiling kernels on first use.
+        Wall time of all reads; the run's own by default.
     target
         Wanted probability of success.
     """

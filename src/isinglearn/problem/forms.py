@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from isinglearn.problem.bits import as_bits
 from isinglearn.problem.coding import BitCode, Definition
 from isinglearn.problem.encodings import IntArray
 from isinglearn.problem.polynomial import Polynomial, sum_terms
@@ -181,19 +182,23 @@ class _Unconstrained:
 
     def energy(self, bits: ArrayLike) -> IntArray:
         """Turn bits of shape ``(reads, n)`` into energies; over ``scale`` the loss if none is violated."""
-        return self.polynomial.evaluate(bits)
+        return self.polynomial.evaluate(self._checked(bits))
 
     def violations(self, bits: ArrayLike) -> list[str]:
         """Turn one assignment into the names of the penalties it pays."""
+        given = self._checked(bits)
         return [
             part.positions.name(int(row))
             for part in self.penalties
-            for row in np.flatnonzero(part.values(bits)[0])
+            for row in np.flatnonzero(part.values(given)[0])
         ]
 
     def decode(self, bits: ArrayLike) -> IntArray:
         """Turn bits into the values of the QCBO's integer variables."""
-        return self.code.decode(bits)
+        return self.code.decode(self._checked(bits))
+
+    def _checked(self, bits: ArrayLike) -> IntArray:
+        return as_bits(bits, self.num_variables, f"bits of a {type(self).__name__}")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -271,7 +276,7 @@ class QUBO(_Unconstrained):
 
     def violations(self, bits: ArrayLike) -> list[str]:
         """Turn one assignment into the names of the penalties and products it breaks."""
-        given = np.atleast_2d(np.asarray(bits, dtype=np.int64))[0]
+        given = self._checked(bits)[0]
         products = self.products
         broken = given[products.left] * given[products.right] != given[products.auxiliary]
         return super().violations(given) + [
@@ -315,7 +320,7 @@ class QUBO(_Unconstrained):
         return qubo_to_ising(self)
 
     def write(self, path: str | Path) -> None:
-        """Write as ``.qubo`` (qbsolv), ``.coo`` or ``.npz``, by the file's ending."""
+        """Write as ``.qubo`` (qbsolv), ``.coo``, ``.npz`` or ``.json`` (dimod), by the file's ending."""
         from isinglearn.problem.exports.unconstrained import write_qubo
 
         write_qubo(self, Path(path))

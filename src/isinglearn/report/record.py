@@ -6,11 +6,14 @@ predict on a grid.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from isinglearn.data import Dataset
+from isinglearn.errors import DataError
 from isinglearn.lowering.pipeline import Problem
 from isinglearn.model import Model
 from isinglearn.nn import Linear, Sequential
@@ -42,6 +45,10 @@ from isinglearn.solvers.run import Run
 from isinglearn.training.trained import Trained
 
 __all__ = ["Record", "load_record", "record_of_run", "record_of_training", "save_record"]
+
+
+# What ``report`` of a run or a training takes besides data and names.
+CHOICES = ("command", "yardstick", "prove_seconds", "show_data")
 
 
 def record_of_run(
@@ -83,7 +90,8 @@ def record_of_run(
     # Any network tells how labels are to be read.
     shape = Model(problem.network, parameters or problem.parameters(_smallest(problem)))
     judge = Judge.of(shape, y)
-    test = None if X_test is None or y_test is None else (X_test, y_test)
+    test = _test_data(X_test, y_test)
+    _check_names(feature_names, X)
     loss_name = type(problem.loss).__name__
     record: Record = {
         "format": FORMAT,
@@ -161,7 +169,8 @@ def record_of_training(
         As for :func:`record_of_run`; where the training was not one problem nothing more can be proved.
     """
     judge = Judge.of(trained, y)
-    test = None if X_test is None or y_test is None else (X_test, y_test)
+    test = _test_data(X_test, y_test)
+    _check_names(feature_names, X)
     run, names = trained.run, feature_names or list(trained.features or ()) or None
     # Every loss of a training is at least 0.
     proof = Proof(0.0, trained.loss <= 0, "no loss is below 0")
@@ -216,6 +225,34 @@ def record_of_training(
         ),
         "repeat": repeat_record(trained.seed, command or calls_of_training(trained)),
     }
+
+
+def _test_data(X: ArrayLike | None, y: ArrayLike | None) -> tuple[ArrayLike, ArrayLike] | None:
+    """Inputs with their labels, or neither."""
+    if X is None and y is None:
+        return None
+    if X is None or y is None:
+        missing, given = ("X_test", "y_test") if X is None else ("y_test", "X_test")
+        raise DataError(
+            "test data needs inputs and labels",
+            where=missing,
+            rule="X_test and y_test, or neither",
+            received=f"{given} alone",
+            remedy=f"pass {missing} as well, or leave {given} out",
+        )
+    return X, y
+
+
+def _check_names(names: list[str] | None, X: ArrayLike) -> None:
+    features = math.prod(np.shape(X)[1:])
+    if names is not None and len(names) != features:
+        raise DataError(
+            "the names do not fit the features",
+            where="feature_names",
+            rule=f"{features} names, one for each feature",
+            received=f"{len(names)} names",
+            remedy="name every feature once",
+        )
 
 
 def _title(network: Sequential, how: str) -> str:

@@ -35,10 +35,13 @@ def calls_of_run(run: Run) -> str:
     """Turn a run into the calls that lead to it, given the same ``X`` and ``y``."""
     problem = run.problem
     asked = arguments_source({"seed": run.seed, **run.arguments})
+    call = f"il.solve(problem, {_solver_source(run.solver)}{asked})"
+    if run.seed is None:
+        call = f"il.read_samples(problem, samples{arguments_source(dict(run.arguments))})"
     return _program(
         f"net = {network_source(problem.network)}",
         f"problem = il.compile(net, X, y{_compile_source(problem)})",
-        f"run = il.solve(problem, {_solver_source(run.solver)}{asked})",
+        f"run = {call}",
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from isinglearn.report import words
 from isinglearn.report.headline import loss_name, score
-from isinglearn.report.markup import escaped, facts, paragraph, shown, table
+from isinglearn.report.markup import escaped, facts, paragraph, percent, shown, table
 from isinglearn.report.stored import Record
 
 Section = tuple[str, str, str]
@@ -33,6 +33,9 @@ def _quality(record: Record) -> str:
     baseline, bound = measured["baseline"], measured["bound"]
     if baseline is not None:
         rows.append(_row(baseline["name"], baseline["loss"], baseline))
+    guess = _guess(result)
+    if guess:
+        rows.append(guess)
     if bound is not None:
         name = "proved optimum" if measured["tight"] else "proved lower bound"
         rows.append([f"{name} ({measured['bound_by']})", shown(bound), "–", "–"])
@@ -66,6 +69,20 @@ def _recheck(verdict: dict[str, Any]) -> str:
         f"The solver's bits were not consistent ({verdict['violations_count']} violations: {first}); "
         "the network was repaired by a forward pass, and all figures here are its own."
     )
+
+
+def _guess(result: dict[str, Any]) -> list[str] | None:
+    """What saying always the same is worth: where one class is most of the data, a lot."""
+    seen, asked = result["train"].get("confusion"), (result["test"] or {}).get("confusion")
+    if not seen:
+        return None
+    # Rows are true classes.
+    common = max(range(len(seen)), key=lambda row: sum(seen[row]))
+    shares = [
+        percent(sum(counts[common]) / sum(map(sum, counts))) if counts else "–"
+        for counts in (seen, asked)
+    ]
+    return ["always the commonest class", "–", *shares]
 
 
 def _row(name: str, loss: float | None, found: dict[str, Any]) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from isinglearn.solvers import annealer as annealer
 from isinglearn.solvers import brute as brute
 from isinglearn.solvers import cpsat as cpsat
-from isinglearn.solvers import dimod_sampler as dimod_sampler
 from isinglearn.solvers import gurobi as gurobi
 from isinglearn.solvers import machines as machines
 from isinglearn.solvers import patterns as patterns

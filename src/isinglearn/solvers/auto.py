@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from isinglearn.lowering.memory import available_memory
 from isinglearn.lowering.pipeline import Problem
-from isinglearn.solvers.base import SOLVERS, Forecast
+from isinglearn.solvers.base import SOLVERS, Forecast, Form
 
 # Seconds given to a proof where the user sets no limit.
 PATIENCE = 60.0
@@ -24,19 +24,37 @@ class Choice:
     time_limit: float | None
 
 
-def choose(problem: Problem, time_limit: float | None) -> Choice:
-    """Turn a problem into the solver that suits it."""
+def choose(
+    problem: Problem, time_limit: float | None, *, fix: bool = False, rounded: bool = False
+) -> Choice:
+    """Turn a problem into the solver that suits it.
+
+    Parameters
+    ----------
+    problem, time_limit
+        As for ``solve``.
+    fix, rounded
+        Whether what is solved is the QUBO without the bits that roof duality decides, or with rounded
+        coefficients, of which nothing follows for the network. Both leave the solvers that take a QUBO.
+    """
     patience = PATIENCE if time_limit is None else time_limit
     memory = available_memory() or math.inf
+    as_qubo = fix or rounded
     within = {
         name: forecast
         for name, forecast in foresee(problem).items()
-        if forecast.seconds <= patience and forecast.bytes <= memory
+        if forecast.seconds <= patience
+        and forecast.bytes <= memory
+        and (not as_qubo or Form.QUBO in SOLVERS[name].accepts)
     }
     if within:
         name = min(within, key=lambda name: within[name].seconds)
-        about = f"a proof in about {within[name].seconds:.1g} s: {within[name].why}"
-        return Choice(name, about, time_limit)
+        forecast = within[name]
+        what = "the least energy of the rounded QUBO" if rounded else "a proof"
+        return Choice(name, f"{what} in about {forecast.seconds:.1g} s: {forecast.why}", time_limit)
+    if as_qubo:
+        reason = f"no elimination of the QUBO is cheap enough: annealing for {patience:g} s at most"
+        return Choice("annealer", reason, patience)
     rows = sum(constraint.rows.num_rows for constraint in problem.qcbo.constraints)
     if rows <= MOST_ROWS:
         reason = (

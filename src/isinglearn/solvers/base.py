@@ -150,6 +150,12 @@ class Solver(ABC):
         """
         return None
 
+    def prepare(self, form: Any, options: Any) -> None:  # noqa: B027 - most have nothing to prepare
+        """Do what is done once per process, such as compiling kernels; called before the clock starts.
+
+        It changes no answer and costs next to nothing the second time.
+        """
+
     @abstractmethod
     def solve(self, form: Any, options: Any, session: Session) -> Answer:
         """Turn a form into assignments of it; end soon once ``session.stopped`` is true."""

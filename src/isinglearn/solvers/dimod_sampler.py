@@ -1,15 +1,15 @@
-"""Dimod samplers on the QUBO: any object with ``sample``, and D-Wave's simulated annealing by name."""
+"""Dimod samplers on the QUBO, any object with ``sample``, and what their samples are as bits."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from isinglearn.errors import OptionError, SolverError, check_count
+from isinglearn.errors import OptionError, SolverError
+from isinglearn.problem.bits import as_bits
 from isinglearn.problem.encodings import IntArray
-from isinglearn.problem.forms import QUBO
+from isinglearn.problem.forms import HUBO, QUBO
 from isinglearn.solvers.base import Answer, Form, Solver, Traits
 from isinglearn.solvers.session import Session
 
@@ -17,13 +17,43 @@ from isinglearn.solvers.session import Session
 def sample_bits(sampler: Any, qubo: QUBO, **arguments: Any) -> IntArray:
     """Turn a QUBO into a sampler's assignments, one per read, in the order of its variables."""
     answer = sampler.sample(qubo.to_bqm(), **arguments)
-    if not len(answer):
-        return np.zeros((0, qubo.num_variables), dtype=np.int64)
-    place = {name: i for i, name in enumerate(answer.variables)}
-    bits = answer.record.sample[:, [place[name] for name in qubo.variables]].astype(np.int64)
+    return bits_of_samples(answer, qubo, f"answer of {type(sampler).__name__}")
+
+
+def is_sample_set(given: Any) -> bool:
+    """Whether something is a dimod SampleSet, or looks like one."""
+    return all(hasattr(given, name) for name in ("record", "variables", "vartype"))
+
+
+def bits_of_samples(samples: Any, form: HUBO | QUBO, where: str) -> IntArray:
+    """Turn a SampleSet, of any vartype and order, into bits, one row per read, in the form's order."""
+    if not is_sample_set(samples):
+        raise _unusable(where, "a dimod SampleSet", type(samples).__name__)
+    if not len(samples):
+        return np.zeros((0, form.num_variables), dtype=np.int64)
+    place = {name: i for i, name in enumerate(samples.variables)}
+    missing = [name for name in form.variables if name not in place]
+    if missing:
+        rule = f"a value for each of the {form.num_variables} variables, by name"
+        raise _unusable(where, rule, f"nothing for {missing[0]!r} ({len(missing)} are missing)")
+    vartype = getattr(samples.vartype, "name", str(samples.vartype))
+    if vartype not in ("SPIN", "BINARY"):
+        raise _unusable(where, "bits (BINARY) or spins (SPIN)", vartype)
+    values = samples.record.sample[:, [place[name] for name in form.variables]]
+    bits = (1 + values) / 2 if vartype == "SPIN" else values
     # Every read counts: success rates are measured on these rows.
-    bits = np.repeat(bits, answer.record.num_occurrences, axis=0)
-    return (bits + 1) // 2 if answer.vartype.name == "SPIN" else bits
+    rows = np.repeat(bits, samples.record.num_occurrences, axis=0)
+    return as_bits(rows, form.num_variables, where)
+
+
+def _unusable(where: str, rule: str, received: str) -> SolverError:
+    return SolverError(
+        "these samples cannot be read",
+        where=where,
+        rule=rule,
+        received=received,
+        remedy="dimod.SampleSet.from_samples_bqm makes one of samples and the model, variables by name",
+    )
 
 
 class DimodSampler(Solver):
@@ -65,36 +95,3 @@ class DimodSampler(Solver):
                 )
             given["time_limit"] = session.seconds
         return Answer(sample_bits(self.sampler, form, **given))
-
-
-class DWaveAnnealing(Solver):
-    """Simulated annealing of dwave-samplers on the QUBO."""
-
-    name = "dwave-sa"
-    accepts: ClassVar[tuple[Form, ...]] = (Form.QUBO,)
-    requires: ClassVar[tuple[str, ...]] = ("dwave.samplers",)
-
-    @dataclass(frozen=True)
-    class Options:
-        """Reads and sweeps per read."""
-
-        num_reads: int = 100
-        num_sweeps: int = 1000
-
-        def __post_init__(self) -> None:
-            check_count(self.num_reads, "num_reads")
-            check_count(self.num_sweeps, "num_sweeps")
-
-    def solve(self, form: QUBO, options: Options, session: Session) -> Answer:
-        """Anneal read after read until all are done or it is stopped."""
-        from dwave.samplers import SimulatedAnnealingSampler
-
-        bits = sample_bits(
-            SimulatedAnnealingSampler(),
-            form,
-            num_reads=options.num_reads,
-            num_sweeps=options.num_sweeps,
-            seed=session.seed,
-            interrupt_function=lambda: session.stopped,
-        )
-        return Answer(bits)

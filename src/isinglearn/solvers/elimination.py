@@ -129,10 +129,7 @@ def plan(qubo: QUBO, max_bytes: int = 2 << 30, max_seconds: float = math.inf) ->
     """
     polynomial = qubo.polynomial
     graph = _coupled(polynomial, qubo.num_variables)
-    # No sum of terms is larger, so that the smaller integers may do.
-    largest = float(polynomial.as_rows().magnitudes.sum())
-    check_overflow(largest, "sum of all terms")
-    dtype = np.dtype(np.int32 if largest < 2**31 else np.int64)
+    dtype = table_integers(polynomial)
     cut: list[int] = []
     order = _search(graph, cut, _SEARCH_SECONDS)
     found = _lay_out(graph, order, cut, dtype)
@@ -141,6 +138,14 @@ def plan(qubo: QUBO, max_bytes: int = 2 << 30, max_seconds: float = math.inf) ->
         order = _search(graph, cut, _SEARCH_AGAIN_SECONDS)
         found = _lay_out(graph, order, cut, dtype)
     return found
+
+
+def table_integers(polynomial: Polynomial) -> np.dtype[Any]:
+    """Turn a polynomial into the integers that its tables are kept in."""
+    # No sum of terms is larger, so that the smaller integers may do.
+    largest = float(polynomial.as_rows().magnitudes.sum())
+    check_overflow(largest, "sum of all terms")
+    return np.dtype(np.int32 if largest < 2**31 else np.int64)
 
 
 def _coupled(polynomial: Polynomial, count: int) -> Mask:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from random import Random
 from typing import TYPE_CHECKING, ClassVar
 
@@ -20,6 +21,7 @@ from isinglearn.lowering.pipeline import Problem
 from isinglearn.problem.encodings import IntArray
 from isinglearn.solvers.base import Answer, Forecast, Form, Solver, Traits
 from isinglearn.solvers.session import Session
+from isinglearn.solvers.tiny import tiny_problem
 from isinglearn.solvers.unit_patterns import (
     HELD,
     Behaviour,
@@ -106,6 +108,10 @@ class Patterns(Solver):
         why = f"{patterns} activation patterns, {choices} ways to give one to each hidden unit"
         return Forecast(seconds, size, why)
 
+    def prepare(self, form: Problem, options: Options) -> None:
+        """Compile or load the search's kernels."""
+        _prepare()
+
     def solve(self, form: Problem, options: Options, session: Session) -> Answer:
         """Turn a problem into a network of least loss, with the proof that there is no better one."""
         none = np.zeros((0, len(form.free_domains)), dtype=np.int64)
@@ -129,6 +135,13 @@ class Patterns(Solver):
         if seen is None:
             return Answer(rows, bound=search.energy, infeasible=search.energy is None)
         return Answer(rows, note=f"stopped after {seen} of {choices} choices of patterns")
+
+
+@cache
+def _prepare() -> None:
+    """Run everything once on the smallest network there is."""
+    problem = tiny_problem()
+    Patterns().solve(problem, Patterns.Options(), Session(problem.qcbo.scale))
 
 
 def _is_far_from_real(values: range) -> bool:

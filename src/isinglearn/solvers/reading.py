@@ -12,7 +12,9 @@ from isinglearn.decode import decode_vectors
 from isinglearn.errors import SolverError
 from isinglearn.lowering.incumbent import candidates, descend, evaluations
 from isinglearn.lowering.pipeline import INFEASIBLE, Problem
+from isinglearn.problem.bits import as_bits
 from isinglearn.problem.encodings import IntArray
+from isinglearn.problem.forms import HUBO, QUBO
 from isinglearn.solvers.base import Answer, Form, Status
 
 
@@ -42,6 +44,13 @@ class Result:
 def form_of(problem: Problem, form: Form) -> Any:
     """Lower to the form that is asked for."""
     return problem if form is Form.PROBLEM else getattr(problem, form.value)
+
+
+def checked_rows(form: Any, answer: Answer, solver: str) -> IntArray:
+    """Turn an answer into its rows, which for a form over bits must be such, or into an error."""
+    if not len(answer.rows) or not isinstance(form, HUBO | QUBO):
+        return answer.rows
+    return as_bits(answer.rows, form.num_variables, f"rows of solver={solver!r}")
 
 
 def read(problem: Problem, form: Form, answer: Answer) -> Result:

@@ -27,9 +27,9 @@ from isinglearn.solvers.auto import choose
 from isinglearn.solvers.base import Answer, Form, Solver, Status, solver_named
 from isinglearn.solvers.dimod_sampler import DimodSampler
 from isinglearn.solvers.fitting import fitted, start_of
-from isinglearn.solvers.reading import Result, read
+from isinglearn.solvers.reading import Result, checked_rows, read
 from isinglearn.solvers.reading import polish as improve
-from isinglearn.solvers.session import Event, OnEvent, Session, check_seconds
+from isinglearn.solvers.session import Event, OnEvent, Session, check_listener, check_seconds
 from isinglearn.verify import Verdict, verify
 
 
@@ -40,9 +40,10 @@ class Run:
     Attributes
     ----------
     problem, solver, seed
-        What was asked; the solver that was chosen, if that was left open.
+        What was asked; the solver that was chosen, if that was left open. No seed (``None``) where the reads
+        were made elsewhere.
     seconds
-        The solver's wall time (compiling excluded).
+        The solver's wall time; compiling, of the problem and of the solver's kernels, is not part of it.
     result
         All networks found, best first.
     reason
@@ -58,7 +59,7 @@ class Run:
 
     problem: Problem
     solver: str
-    seed: int
+    seed: int | None
     seconds: float
     result: Result
     reason: str = ""
@@ -190,8 +191,10 @@ class Run:
             where the samples lie.
         """
         from isinglearn.report.html import write_report
-        from isinglearn.report.record import record_of_run
+        from isinglearn.report.record import CHOICES, record_of_run
 
+        for name in choices:
+            check_choice(name, CHOICES, "report")
         record = record_of_run(
             self, X_test, y_test, title=title, feature_names=feature_names, **choices
         )
@@ -222,7 +225,8 @@ def solve(
         A name (``isinglearn solvers`` lists them), ``"auto"``, a ``Solver``, or any dimod sampler (its
         ``sample`` gets the QUBO and ``options``).
     time_limit
-        Seconds for the solver; what it has by then is returned. Without one it may take for ever, but
+        Seconds for the solver; what it has by then is returned. What it compiles on first use is not counted.
+        Without one it may take for ever, but
         for ``"auto"``, which sets a limit where it picks a solver that might.
     seed
         Same seed, same answer, for the named solvers.
@@ -247,8 +251,9 @@ def solve(
     check_count(polish, "polish", 0)
     limit = None if time_limit is None else check_seconds(time_limit)
     reason = ""
-    if solver == "auto":
-        choice = choose(problem, limit)
+    check_listener(on_event)
+    if isinstance(solver, str) and solver == "auto":
+        choice = choose(problem, limit, fix=fix, rounded=bits is not None)
         solver, limit, reason = choice.solver, choice.time_limit, choice.reason
     chosen = _solver(solver)
     given = chosen.read_options(options)
@@ -258,6 +263,8 @@ def solve(
     if known is not None and isinstance(lowered, ReducedQUBO):
         known = lowered.fixing.restrict(known[None])[0]
     scale = problem.qcbo.scale if taken is Form.PROBLEM else lowered.scale
+    if not _is_decided(lowered):
+        chosen.prepare(lowered, given)
     session = Session(scale, seed, limit, on_event, known)
     if reason:
         session.tell(message=f"{chosen.name}: {reason}")
@@ -300,12 +307,17 @@ def _solver(given: Any) -> Solver:
     return given if isinstance(given, Solver) else DimodSampler(given)
 
 
+def _is_decided(form: Any) -> bool:
+    """Whether roof duality left nothing to solve."""
+    return isinstance(form, ReducedQUBO) and not form.num_variables
+
+
 def _ask(solver: Solver, form: Any, options: Any, session: Session) -> Answer:
     """Turn a form into a solver's answer; one that proves nothing may not claim to."""
-    if isinstance(form, ReducedQUBO) and not form.num_variables:
-        # Everything was decided beforehand.
+    if _is_decided(form):
         return Answer(np.zeros((1, 0), dtype=np.int64))
     answer = solver.solve(form, options, session)
+    answer = replace(answer, rows=checked_rows(form, answer, solver.name))
     if not solver.traits.exact and (answer.infeasible or answer.bound is not None):
         raise SolverError(
             "a heuristic claims a proof",

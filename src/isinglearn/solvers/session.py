@@ -87,6 +87,9 @@ class Session:
     events: list[Event] = field(default_factory=list)
     _asked_to_stop: bool = False
 
+    def __post_init__(self) -> None:
+        check_listener(self.on_event)
+
     @property
     def elapsed(self) -> float:
         """Seconds since the start."""
@@ -101,6 +104,15 @@ class Session:
     def stopped(self) -> bool:
         """Whether to end: the time is over, or the caller or Ctrl-C asked for it."""
         return self._asked_to_stop or self.left <= 0.0
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Do not count the time of what is done within: once per process something is compiled."""
+        before = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.started += time.perf_counter() - before
 
     def stop(self) -> None:
         """Ask the solver to end."""
@@ -209,4 +221,17 @@ def check_seconds(value: object, where: str = "time_limit") -> float:
         rule=f"a number of seconds above 0, at most {LONGEST:g}",
         received=repr(value),
         remedy="give a number in that range",
+    )
+
+
+def check_listener(value: object, where: str = "on_event") -> None:
+    """Raise unless the value can be called with news, or is None."""
+    if value is None or callable(value):
+        return
+    raise OptionError(
+        "news cannot be told to this",
+        where=where,
+        rule="a function of one event, or None",
+        received=repr(value),
+        remedy="for example on_event=print",
     )

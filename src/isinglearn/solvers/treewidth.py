@@ -8,6 +8,7 @@ have to be solved again for each setting of some fixed bits.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -18,6 +19,7 @@ from isinglearn.lowering.memory import available_memory, estimate_terms
 from isinglearn.lowering.pipeline import Problem
 from isinglearn.problem.encodings import IntArray
 from isinglearn.problem.forms import QUBO
+from isinglearn.problem.plain import qubo_of_matrix
 from isinglearn.solvers.base import Answer, Forecast, Form, Solver, Traits
 from isinglearn.solvers.session import Session, check_seconds
 
@@ -71,6 +73,12 @@ class Treewidth(Solver):
             return None
         return Forecast(made.seconds, made.bytes, str(made))
 
+    def prepare(self, form: QUBO, options: Options) -> None:
+        """Compile or load the kernels for tables of such integers."""
+        from isinglearn.solvers.elimination import table_integers
+
+        _prepare(table_integers(form.polynomial))
+
     def solve(self, form: QUBO, options: Options, session: Session) -> Answer:
         """Turn a QUBO into an assignment of least energy, proved; refuse what takes too much."""
         best = np.zeros((0, form.num_variables), dtype=np.int64)
@@ -97,6 +105,14 @@ class Treewidth(Solver):
                 session.tell(message=f"{setting + 1} of {settings} settings")
         session.tell(bound=least)
         return Answer(best, bound=least)
+
+
+@cache
+def _prepare(integers: np.dtype[Any]) -> None:
+    """Run everything once on two bits whose energies need integers of this size."""
+    large = 1.0 if integers == np.int32 else 2.0**40
+    qubo, _ = qubo_of_matrix(np.array([[large, -large], [-large, large]]))
+    Treewidth().solve(qubo, Treewidth.Options(), Session(1))
 
 
 def _plan(qubo: QUBO, options: Treewidth.Options) -> Plan:

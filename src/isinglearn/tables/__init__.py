@@ -102,8 +102,25 @@ def read_table(
     columns = read_columns(file)
     labels = None
     if target is not None:
-        labels = _checked_labels(columns.pop(_found(target, tuple(columns))), target, file)
+        if features is not None and target in features:
+            raise DataError(
+                "a column cannot be feature and target",
+                where=f"{file}, column {target}",
+                rule="features without the target",
+                received=", ".join(features),
+                remedy="leave it out of the features, or name another target",
+            )
+        labels = _checked_labels(columns.pop(_found(target, tuple(columns), file)), target, file)
     names = tuple(columns) if features is None else features
+    if "" in names:
+        raise DataError(
+            "a column has no name",
+            where=str(file),
+            rule="a name for every feature",
+            received=f"none for number {names.index('') + 1}",
+            remedy="name it, or name the features to learn from; spreadsheets and pandas write row "
+            "numbers this way",
+        )
     if not names:
         raise DataError(
             "there is nothing to learn from",
@@ -112,17 +129,17 @@ def read_table(
             received="none",
             remedy="name another target, or add features",
         )
-    numbers = [_numbers(columns[_found(name, tuple(columns))], name, file) for name in names]
+    numbers = [_numbers(columns[_found(name, tuple(columns), file)], name, file) for name in names]
     return Table(names, np.column_stack(numbers), target, labels)
 
 
-def _found(name: str, known: tuple[str, ...]) -> str:
+def _found(name: str, known: tuple[str, ...], file: Path) -> str:
     if name in known:
         return name
     near = get_close_matches(name, known, n=1, cutoff=0.5)
     raise DataError(
         "there is no such column",
-        where=name,
+        where=f"{file}, column {name}",
         rule="one of " + ", ".join(known),
         received=name,
         remedy=f"did you mean {near[0]!r}?" if near else "choose one of these",

@@ -68,6 +68,15 @@ def _csv_columns(file: Path) -> dict[str, Column]:
             remedy="check that the file is complete",
         )
     names = [name.strip() for name in rows[0]]
+    other = next((sign for sign in (";", "\t", "|") if sign in names[0]), None)
+    if len(names) == 1 and other is not None:
+        raise DataError(
+            "this table's values are not separated by commas",
+            where=str(file),
+            rule="commas between values",
+            received={";": "semicolons", "\t": "tabs", "|": "bars"}[other],
+            remedy="save it with commas",
+        )
     for number, row in numbered[1:]:
         if len(row) != len(names):
             raise DataError(

@@ -81,7 +81,12 @@ class Direct(Strategy):
     def step(self) -> Progress:
         """Solve the problem."""
         task = self.task
-        left = max(min(task.left(), LONGEST), 0.01)
+        left = min(task.left(), LONGEST)
+        if left <= 0:
+            # Lowering and solving what took all the time to be compiled would take a multiple of it.
+            self.counts["step"] = 1
+            message = "the time was over before the solver could begin: the compiler's own network"
+            return Progress(self.training_loss(self.parameters), message)
         solver, limit, reason = self._solver(None if left == LONGEST else left)
         known = task.start if self._found is None else self._found
         self.run = solve(

@@ -12,6 +12,7 @@ from isinglearn.problem.encodings import IntArray
 from isinglearn.problem.forms import QUBO
 from isinglearn.solvers.base import Solver
 from isinglearn.solvers.plain import taker
+from isinglearn.solvers.reading import checked_rows
 from isinglearn.solvers.session import LONGEST, Session
 
 # Samplers take seeds of 31 bits.
@@ -57,10 +58,13 @@ class Machine:
         """Turn a QUBO into a machine's reads (reads, spins); none if the time was over before the first."""
         if seconds <= 0:
             return np.zeros((0, qubo.num_variables), dtype=np.int64)
+        # Without its source nothing is known of what follows from what.
+        plain = replace(qubo, source=None)
+        self.solver.prepare(plain, self.options)
         timed = self.solver.traits.interruptible and seconds < LONGEST
         session = Session(qubo.scale, seed % _SEEDS, seconds if timed else None)
-        # Without its source nothing is known of what follows from what.
-        rows = self.solver.solve(replace(qubo, source=None), self.options, session).rows
+        answer = self.solver.solve(plain, self.options, session)
+        rows = checked_rows(plain, answer, self.solver.name)
         if not len(rows) and not session.stopped:
             raise SolverError(
                 "a solver returned nothing",

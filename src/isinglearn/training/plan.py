@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from isinglearn.errors import IsingLearnError, SolverError
-from isinglearn.solvers.session import Event, Session
+from isinglearn.solvers.session import Event, Session, check_listener
 from isinglearn.training.batches import Source
 from isinglearn.training.chunks import Chunks
 from isinglearn.training.loop import Data, Loop
@@ -57,6 +57,8 @@ class Plan:
 
     def run(self, on_event: OnTraining | None = None, jobs: int = 1) -> Trained:
         """Train, here and now."""
+        check_listener(on_event)
+        self.prepare()
         seconds = self.seconds
         if self.deadline is not None:
             seconds = max(self.deadline - time.time(), _SHORTEST)
@@ -79,6 +81,10 @@ class Plan:
             loop.save_into(self.checkpoint, self.every)
         return loop.run(self.reason)
 
+    def prepare(self) -> None:
+        """Do what the strategy does once per process, which is not counted."""
+        STRATEGIES[self.strategy].prepare(self.task)
+
     def restart(self, number: int) -> Plan:
         """The same with another seed, and a checkpoint of its own."""
         if not number:
@@ -95,6 +101,8 @@ def best_restart(plan: Plan, restarts: int, jobs: int) -> Trained:
     """Run a plan with several seeds, through joblib, and return the best of what comes back."""
     import joblib
 
+    # Here, where the time is not counted yet; workers then find compiled kernels in the cache.
+    plan.prepare()
     if plan.seconds is not None:
         plan = replace(plan, deadline=time.time() + plan.seconds)
     with _shared(plan) as light:

@@ -120,6 +120,10 @@ class Strategy(ABC):
         self.task, self.options = task, options
         self.counts = {"step": 0, "qubos": 0, "spins": 0}
 
+    @classmethod  # noqa: B027 - most have nothing to prepare
+    def prepare(cls, task: Task) -> None:
+        """Do what is done once per process, such as compiling kernels; called before the clock starts."""
+
     @property
     @abstractmethod
     def network(self) -> Sequential:

@@ -128,7 +128,7 @@ def train(
     )
     plan = Plan(
         chosen.name,
-        _read_options(chosen, options),
+        _read_options(chosen, options, reason),
         Task(
             net,
             inputs,
@@ -228,8 +228,9 @@ def _rows(
     return rows_of(X, chosen), y[chosen], None if weights is None else weights[chosen]
 
 
-def _read_options(chosen: type[Strategy], given: dict[str, Any]) -> Any:
+def _read_options(chosen: type[Strategy], given: dict[str, Any], reason: str) -> Any:
     known = [field.name for field in fields(chosen.Options)]
+    why = f", which was chosen since {reason}" if reason else ""
     for name in given:
-        check_choice(name, known, f"options of strategy={chosen.name!r}")
+        check_choice(name, known, f"options of strategy={chosen.name!r}{why}")
     return chosen.Options(**given)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from isinglearn.errors import check_choice
 from isinglearn.model import Model
 from isinglearn.solvers.run import Run
 
@@ -97,10 +98,11 @@ class Trained(Model):
 
         That no loss is below 0 counts where the loss is 0, and is no proof else.
         """
-        if self.run is None or self.run.bound is None:
+        if self.loss <= 0:
+            return 0.0
+        if self.run is None or self.run.bound is None or self.run.bound_is_trivial:
             return None
-        bound = float(self.run.bound)
-        return bound if bound >= self.loss or not self.run.bound_is_trivial else None
+        return float(self.run.bound)
 
     @property
     def gap(self) -> float | None:
@@ -111,15 +113,14 @@ class Trained(Model):
     def verdict(self) -> str:
         """What is proved of the network, in words."""
         found = f"training loss ({self.loss_name}) {self.loss:.6g}, recomputed by the forward pass"
-        if self.run is None:
-            return f"nothing is proved of the optimum; {found}"
-        broken = self.run.verdict.violations
+        broken = () if self.run is None else self.run.verdict.violations
         faults = "; violated: " + ", ".join(broken) if broken else ""
-        if self.gap is None:
-            how = f"nothing is proved of the optimum ({self.run.solver});"
+        if self.loss <= 0:
+            how = "proved optimal (no loss is below 0):"
+        elif self.run is None or self.gap is None:
+            how = "nothing is proved of the optimum;"
         elif self.gap == 0:
-            why = "no loss is below 0" if self.run.bound_is_trivial else f"by {self.run.solver}"
-            how = f"proved optimal ({why}): no network of this shape has less"
+            how = f"proved optimal (by {self.run.solver}): no network of this shape has less"
         else:
             how = f"at most {self.gap:.6g} above the optimum, by {self.run.solver};"
         return f"{how} {found}{faults}"
@@ -148,6 +149,8 @@ class Trained(Model):
             ``yardstick=False`` and ``prove_seconds=0`` spend no time on a baseline and on proving more.
         """
         from isinglearn.report.html import write_report
-        from isinglearn.report.record import record_of_training
+        from isinglearn.report.record import CHOICES, record_of_training
 
+        for name in choices:
+            check_choice(name, (*CHOICES, "title", "feature_names"), "report")
         write_report(record_of_training(self, X, y, X_test, y_test, **choices), path)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
+from isinglearn.cli.bench.showing import show
 from isinglearn.cli.common import Common, with_common
 from isinglearn.cli.exits import Exit
-from isinglearn.cli.parameters import COUNT, FILE, names, one_of, qubo_to_read
-from isinglearn.cli.printing import in_time, print_table
+from isinglearn.cli.parameters import COUNT, FILE, one_of, qubo_to_read
 from isinglearn.lowering.options import FORMULATIONS
 
 if TYPE_CHECKING:
@@ -19,6 +19,17 @@ if TYPE_CHECKING:
     from isinglearn.cli.bench.measuring import Entry, Tally
 
 INSTANCES = ("I", "II", "III", "mnist", "moons10", "moons50")
+
+
+def _labels(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> tuple[str, ...]:
+    """Turn "a,b:option=value" into labels, none of them twice."""
+    labels = [part.strip() for part in (value or "").split(",") if part.strip()]
+    twice = next((label for label in labels if labels.count(label) > 1), None)
+    if twice is not None:
+        raise click.BadParameter(f"'{twice}' is named twice; a row needs a label of its own.")
+    return tuple(labels)
 
 
 @click.command("bench")
@@ -31,12 +42,12 @@ INSTANCES = ("I", "II", "III", "mnist", "moons10", "moons50")
     default="compact",
     show_default=True,
     **one_of(FORMULATIONS),
-    help="How the instance is compiled.",
+    help="How the instance is compiled; not with a file.",
 )
 @click.option(
     "--solvers",
     metavar="A,B:OPTION=VALUE,...",
-    callback=names,
+    callback=_labels,
     help="Who competes; by default all that are installed here and take a QUBO.",
 )
 @click.option(
@@ -61,7 +72,7 @@ def bench_command(
     problem: Path | None,
     instance: str | None,
     formulation: str,
-    solvers: tuple[str, ...] | None,
+    solvers: tuple[str, ...],
     sweeps: int,
     target: float,
 ) -> None:
@@ -70,8 +81,7 @@ def bench_command(
     On a QUBO file, where the energy counts, or on an instance of the paper, where the loss of the decoded
     network counts. Ctrl-C ends it with what was measured so far.
     """
-    if (problem is None) == (instance is None):
-        raise click.UsageError("Give a file with a QUBO, or --instance.")
+    _check_one(problem, instance)
     from isinglearn.cli.bench.cases import case_of_file, case_of_instance, proved
     from isinglearn.cli.bench.measuring import Entry, default_labels
     from isinglearn.solvers.annealer.reads import thread_count
@@ -99,6 +109,7 @@ def bench_command(
         "figure": case.figure,
         "best_known": None if least is None else case.shown(least),
         "proved_by": case.by or None,
+        "note": case.note,
         "sweeps": sweeps,
         "target": target,
         "seconds_per_solver": seconds,
@@ -109,9 +120,22 @@ def bench_command(
             for label, tally in tallies.items()
         ],
     }
-    common.answer({"bench": record}, lambda: _show(record))
+    common.answer({"bench": record}, lambda: show(record))
     if not seen:
         click.get_current_context().exit(Exit.NO_ANSWER)
+
+
+def _check_one(problem: Path | None, instance: str | None) -> None:
+    """Refuse a file and an instance together, neither of them, and what belongs to the other one."""
+    if problem is not None and instance is not None:
+        raise click.UsageError("Give a file with a QUBO or --instance, not both.")
+    if problem is None and instance is None:
+        raise click.UsageError("Give a file with a QUBO, or --instance.")
+    source = click.get_current_context().get_parameter_source("formulation")
+    if problem is not None and source is not ParameterSource.DEFAULT:
+        raise click.UsageError(
+            "--formulation is how an --instance is compiled; a file is compiled already."
+        )
 
 
 def _measured(
@@ -140,55 +164,8 @@ def _measured(
                 break
             found = [tally.best for tally in tallies.values() if tally.best is not None]
             bar.best = case.shown(min(found)) if found else None
+    if common.interrupts.seen:
+        for tally in tallies.values():
+            if tally.best is None and not tally.note:
+                tally.note = "stopped before it found anything"
     return tallies
-
-
-def _show(record: dict[str, Any]) -> None:
-    """Print the table, and how to read it."""
-    print_table(
-        f"{record['case']}: {record['spins']} spins, {record['couplers']} couplers",
-        ["solver", record["figure"], "above", "reads", "success", "a read", "TTS"],
-        [_line(row) for row in record["solvers"]],
-        dense=True,
-    )
-    known = "nothing was found" if record["best_known"] is None else f"{record['best_known']:.6g}"
-    how = (
-        f"proved by {record['proved_by']}"
-        if record["proved_by"]
-        else "the best of all solvers here, not proved"
-    )
-    for text in (
-        f"Above, success: against the best known {record['figure']}, {known}, {how}. Intervals: 95 %.",
-        f"TTS: wall clock until {record['target']:g} probability of success; > where no read "
-        f"succeeded, proof where a solver proves. {record['seconds_per_solver']:g} s for each solver, reads "
-        f"of {record['sweeps']} sweeps where it has sweeps; our annealer uses {record['cores']} cores.",
-        *(f"{row['solver']}: {row['note']}." for row in record["solvers"] if row["note"]),
-    ):
-        click.echo(click.wrap_text(text, 80))
-
-
-def _line(row: dict[str, Any]) -> list[Any]:
-    """Turn a row into cells; what was not reached stays empty."""
-    figures = (row[name] for name in ("best", "above_best_known"))
-    label = row["solver"].replace(":", "\n")
-    cells = [label, *(None if value is None else f"{value:.4g}" for value in figures)]
-    if row["proof_seconds"] is not None:
-        return [*cells, None, "proof", None, in_time(row["proof_seconds"])]
-    if "success" not in row:
-        return [*cells, row["reads"] or None, None, None, None]
-    low, high = (f"{100 * share:.2g}" for share in row["success_interval"])
-    return [
-        *cells,
-        row["reads"],
-        f"{100 * row['success']:.2g} %\n{low}-{high}",
-        in_time(row["seconds_per_read"]),
-        _until(row["tts"], *row["tts_interval"]),
-    ]
-
-
-def _until(seconds: float, first: float, last: float) -> str:
-    """Time to solution with its interval; where no read succeeded, what it is above."""
-    if math.isinf(seconds):
-        return f"> {in_time(first)}"
-    ends = [in_time(end) if math.isfinite(end) else "never" for end in (first, last)]
-    return f"{in_time(seconds)}\n{'-'.join(ends)}"

@@ -2,7 +2,7 @@
 
 Fair: every solver gets the same wall clock, loading and compiling its kernels not counted, and the same
 number of sweeps per read where it has sweeps. Only whole reads count for success and time to solution; what
-a read found that was cut short only counts as the best that was seen.
+other reads found only counts as the best that was seen, and the row says so.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from isinglearn.solvers.session import Session
 # Parts of a solver's time that one call fills.
 _PARTS = 4
 _MOST_READS = 100_000
+# Energies that are no whole numbers are alike up to this share of them.
+_ALIKE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,15 +99,15 @@ class Tally:
     threads: int = 1
     reads: int = 0
     seconds: float = 0.0
-    hits: dict[int, int] = field(default_factory=dict)
-    best: int | None = None
+    hits: dict[float, int] = field(default_factory=dict)
+    best: float | None = None
     proof: float | None = None
     note: str = ""
 
     def see(self, values: Any) -> None:
         """Take note of what was found, whole reads or not."""
         if len(values):
-            least = int(values.min())
+            least = values.min().item()
             self.best = least if self.best is None else min(self.best, least)
 
     def count(self, values: Any, reads: int, seconds: float) -> None:
@@ -115,7 +117,25 @@ class Tally:
         for value in values.tolist():
             self.hits[value] = self.hits.get(value, 0) + 1
 
-    def figures(self, case: Case, least: int | None, target: float) -> dict[str, Any]:
+    @property
+    def remarks(self) -> str:
+        """The note, and whose the best is where no read that counts has it."""
+        apart = (
+            self.reads and self.best is not None and self.best < min(self.hits, default=math.inf)
+        )
+        uncounted = "its best is of reads that do not count: cut short, or made to measure the time"
+        return "; ".join(part for part in (self.note, uncounted if apart else "") if part)
+
+    def successes(self, least: float) -> int:
+        """How many whole reads reached the least number that is known."""
+        return sum(
+            count
+            for value, count in self.hits.items()
+            if value <= least
+            or (isinstance(value, float) and math.isclose(value, least, rel_tol=_ALIKE))
+        )
+
+    def figures(self, case: Case, least: float | None, target: float) -> dict[str, Any]:
         """Turn counts into a row, given the least number that is known."""
         row: dict[str, Any] = {
             "best": None if self.best is None else case.shown(self.best),
@@ -127,11 +147,11 @@ class Tally:
             "reads": self.reads,
             "seconds": self.seconds,
             "proof_seconds": self.proof,
-            "note": self.note,
+            "note": self.remarks,
         }
         if not self.reads or least is None:
             return row
-        success = Proportion(self.hits.get(least, 0), self.reads)
+        success = Proportion(self.successes(least), self.reads)
         each = self.seconds / self.reads
         low, high = success.interval
         times = [
@@ -161,21 +181,30 @@ def measure(
     """Let a solver work on a case and count what it finds."""
     try:
         if entry.solver.traits.exact:
-            _prove(tally, entry, case, seconds, seed)
+            _prove(tally, entry, case, seconds, seed, stopped)
         else:
             _read(tally, entry, case, sweeps, seconds, seed, stopped)
     except (SolverError, MemoryRefused) as error:
         tally.note = error.what
 
 
-def _prove(tally: Tally, entry: Entry, case: Case, seconds: float, seed: int) -> None:
+def _prove(
+    tally: Tally,
+    entry: Entry,
+    case: Case,
+    seconds: float,
+    seed: int,
+    stopped: Callable[[], bool],
+) -> None:
     session = Session(1, seed, seconds)
     found = answer(entry.solver, case.qubo, entry.options, session)
     tally.see(case.values(found.rows) if len(found.rows) else found.rows)
-    if found.bound is not None:
-        tally.proof = session.elapsed
+    if found.bound is None:
+        tally.note = "stopped before the proof" if stopped() else f"no proof in {seconds:g} s"
+    elif case.note:
+        tally.note = "its proof is one of the rounded coefficients only"
     else:
-        tally.note = f"no proof in {seconds:g} s"
+        tally.proof = session.elapsed
 
 
 def _read(
@@ -203,18 +232,17 @@ def _read(
     call(1, 1, seconds, 0)
     whole, took, values = call(2, sweeps, seconds, 1)
     tally.see(values)
-    if not whole:
-        tally.note = f"no read was done in {seconds:g} s"
-        return
     reads = max(1, min(_MOST_READS, math.ceil(2 * seconds / _PARTS / max(took, 1e-6))))
-    if took > seconds / _PARTS:
+    if whole and took > seconds / _PARTS:
         # So long that it counts.
         tally.count(values, 2, took)
     number = 2
-    while tally.seconds < seconds and not stopped():
+    while whole and tally.seconds < seconds and not stopped():
         whole, took, values = call(reads, sweeps, 2 * seconds, number)
         tally.see(values)
-        if not whole:
-            break
-        tally.count(values, reads, took)
+        if whole:
+            tally.count(values, reads, took)
         number += 1
+    if not tally.reads:
+        late = f"no read was done in {seconds:g} s"
+        tally.note = "stopped before a read was done" if stopped() else late

@@ -33,9 +33,21 @@ def write_triplets(file: BinaryIO, row: IntArray, column: IntArray, data: IntArr
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """Give a draft beside ``path`` that takes its place when complete, and vanishes on an error."""
     draft = path.with_name(f".{path.name}.{os.getpid()}.part")
+    with _errors_of(path):
+        opened = draft.open("wb")
     try:
-        with draft.open("wb") as file:
+        with opened as file:
             yield file
-        draft.replace(path)
+        with _errors_of(path):
+            draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
+
+
+@contextmanager
+def _errors_of(path: Path) -> Iterator[None]:
+    """Turn the system's errors with the draft into the same errors with ``path``, which the user knows."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None

@@ -1,7 +1,8 @@
-"""QUBO and HUBO to dimod models, a sparse matrix, Ising arrays, and files of three formats."""
+"""QUBO and HUBO to dimod models, a sparse matrix, Ising arrays, and files of four formats."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -101,6 +102,8 @@ def write_qubo(qubo: QUBO, path: Path) -> None:
         dimod's coordinate text; offset and scale are comments, which its reader skips.
     ``.npz``
         Arrays ``row, col, data, offset, scale, names``, readable without pickle.
+    ``.json``
+        dimod's own, of :func:`qubo_to_bqm`; without the scale.
     """
     write = _WRITERS[check_choice(path.suffix, _WRITERS, f"file ending of {path.name!r}")]
     with replacing(path) as file:
@@ -138,10 +141,15 @@ def _write_npz(qubo: QUBO, file: BinaryIO) -> None:
     )
 
 
+def _write_json(qubo: QUBO, file: BinaryIO) -> None:
+    file.write(json.dumps(qubo_to_bqm(qubo).to_serializable()).encode())
+
+
 _WRITERS: dict[str, Callable[[QUBO, BinaryIO], None]] = {
     ".qubo": _write_qbsolv,
     ".coo": _write_coo,
     ".npz": _write_npz,
+    ".json": _write_json,
 }
 
 

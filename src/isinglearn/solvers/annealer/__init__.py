@@ -68,6 +68,17 @@ class Annealer(Solver):
             if self.threads is not None:
                 check_count(self.threads, "threads", 1, 4096)
 
+    def prepare(self, form: QUBO | HUBO, options: Options) -> None:
+        """Compile or load the kernels for forms of this kind."""
+        from isinglearn.solvers.annealer.models import kind_of
+        from isinglearn.solvers.annealer.warming import prepare_flips, prepare_walk
+
+        if self._follows(form, options):
+            prepare_walk()
+        else:
+            kind = kind_of(form.polynomial, form.num_variables)
+            prepare_flips(kind, tempering=options.method == "temper")
+
     def solve(self, form: QUBO | HUBO, options: Options, session: Session) -> Answer:
         """Turn a form into the best assignment of every read."""
         from isinglearn.solvers.annealer.follow import Program

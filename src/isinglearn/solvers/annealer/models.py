@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,19 +75,37 @@ class Higher:
 Model = Dense | Sparse | Higher
 
 
+class Kind(NamedTuple):
+    """What kernels are compiled for: the arrays of a model, and the integers of its coefficients."""
+
+    model: type[Model]
+    integers: type[np.signedinteger[Any]]
+
+
+def kind_of(polynomial: Polynomial, size: int) -> Kind:
+    """Turn a polynomial into the kind of model that suits it, without making the model."""
+    if polynomial.degree > 2:
+        return Kind(Higher, np.int64)
+    return _pair_kind(*_pairs(polynomial, size))
+
+
 def model_of(polynomial: Polynomial, size: int) -> Model:
     """Turn a polynomial over ``size`` bits into the arrays that suit it best."""
-    terms = polynomial.as_rows()
-    if terms.degree > 2:
+    if polynomial.degree > 2:
         return _higher(polynomial, size)
+    return pair_model(*_pairs(polynomial, size), polynomial.offset)
+
+
+def _pairs(polynomial: Polynomial, size: int) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """Linear terms by bit, and pairs: first bits, second bits and values."""
+    terms = polynomial.as_rows()
     padded = terms.padded(2).astype(np.int64)
     single = (padded >= 0).sum(axis=1) == 1
     double = (padded >= 0).all(axis=1)
     linear = np.zeros(size, dtype=np.int64)
     linear[padded[single].max(axis=1)] = terms.coefficients[single]
     first, second = padded[double].T
-    values = terms.coefficients[double]
-    return pair_model(linear, first, second, values, polynomial.offset)
+    return linear, first, second, terms.coefficients[double]
 
 
 def pair_model(
@@ -95,21 +113,13 @@ def pair_model(
 ) -> Dense | Sparse:
     """Turn linear terms and distinct pairs into a dense or a sparse model."""
     size = len(linear)
-    reach = (
-        np.abs(linear)
-        + _sum_by(first, np.abs(values), size)
-        + _sum_by(second, np.abs(values), size)
-    )
-    _check_total(np.abs(linear.astype(np.float64)).sum() + np.abs(values.astype(np.float64)).sum())
-    kind = _narrowest(int(reach.max(initial=0)))
-    if size <= _DENSE_SPINS and size * size <= 2 * _DENSE_RATIO * max(len(values), size):
+    model, kind = _pair_kind(linear, first, second, values)
+    if model is Dense:
         pairs = np.zeros((size, size), dtype=kind)
         pairs[first, second] = pairs[second, first] = values
         return Dense(linear.astype(kind), pairs, offset)
     owner = np.concatenate([first, second])
     order = np.argsort(owner, kind="stable")
-    # 16 bits are only worth it where values are added in a row.
-    kind = np.promote_types(kind, np.int32).type
     return Sparse(
         linear.astype(kind),
         _pointers(owner, size),
@@ -117,6 +127,21 @@ def pair_model(
         np.concatenate([values, values])[order].astype(kind),
         offset,
     )
+
+
+def _pair_kind(linear: IntArray, first: IntArray, second: IntArray, values: IntArray) -> Kind:
+    size = len(linear)
+    reach = (
+        np.abs(linear)
+        + _sum_by(first, np.abs(values), size)
+        + _sum_by(second, np.abs(values), size)
+    )
+    _check_total(np.abs(linear.astype(np.float64)).sum() + np.abs(values.astype(np.float64)).sum())
+    narrowest = _narrowest(int(reach.max(initial=0)))
+    if size <= _DENSE_SPINS and size * size <= 2 * _DENSE_RATIO * max(len(values), size):
+        return Kind(Dense, narrowest)
+    # 16 bits are only worth it where values are added in a row.
+    return Kind(Sparse, np.int32 if narrowest is np.int16 else narrowest)
 
 
 def _higher(polynomial: Polynomial, size: int) -> Higher:

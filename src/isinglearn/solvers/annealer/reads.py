@@ -81,7 +81,7 @@ def in_parallel(
 
     A group that returns True has reached the target: no further one is begun, and those under way are
     stopped, as after a deadline or the caller's stop. The first group is begun in any case, so that there
-    is an answer even where compiling the kernels took all the time.
+    is an answer even where setting up the reads took all the time.
     """
     stop = Stop(session)
     numbers = count()

@@ -10,9 +10,10 @@ import numpy as np
 from isinglearn.errors import OptionError, check_choice, check_count
 from isinglearn.problem.encodings import IntArray
 from isinglearn.solvers.annealer import Annealer
-from isinglearn.solvers.annealer.models import LARGEST_TOTAL, Dense, Sparse, pair_model
+from isinglearn.solvers.annealer.models import LARGEST_TOTAL, Dense, Kind, Sparse, pair_model
 from isinglearn.solvers.annealer.reads import thread_count
 from isinglearn.solvers.annealer.search import Effort, flip_spins
+from isinglearn.solvers.annealer.warming import prepare_flips
 from isinglearn.solvers.session import Session, check_seconds
 
 # Biases that are no integers are scaled up by powers of two until they are, or by as much as this allows.
@@ -84,6 +85,9 @@ class AnnealingSampler(dimod.Sampler):  # type: ignore[name-defined, misc]
             replicas=given.replicas if given.method == "temper" else 0,
         )
         start = None if initial_state is None else _bits(bqm, labels, initial_state)
+        prepare_flips(
+            Kind(type(model), model.linear.dtype.type), tempering=given.method == "temper"
+        )
         session = Session(1, seed=seed, seconds=seconds)
         rows = flip_spins(model, effort, session, start).rows
         if bqm.vartype is dimod.SPIN:

@@ -19,17 +19,28 @@ def no_rows(qubo: QUBO) -> IntArray:
     return np.zeros((0, qubo.num_variables), dtype=np.int64)
 
 
-def collect(qubo: QUBO, session: Session, reads: int, per_round: int, draw: Draw) -> IntArray:
+def collect(
+    qubo: QUBO,
+    session: Session,
+    reads: int,
+    per_round: int,
+    draw: Draw,
+    *,
+    plain_first: bool = False,
+) -> IntArray:
     """Turn rounds of reads into rows, one per read; each better energy is told, a stop ends it.
 
     Every round has a seed of its own, which follows from the session's seed and the number of the round
-    alone: what a round gives does not depend on how many there are or how long they take.
+    alone: what a round gives does not depend on how many there are or how long they take. With
+    ``plain_first`` the first one has the session's seed itself, so that a single round is what the machine
+    gives for that seed.
     """
     found = [no_rows(qubo)]
     for number, done in enumerate(range(0, reads, per_round)):
         if session.stopped:
             break
-        rows = draw(_seed(session.seed, number), min(per_round, reads - done))
+        seed = session.seed if plain_first and not number else _seed(session.seed, number)
+        rows = draw(seed, min(per_round, reads - done))
         found.append(rows)
         session.tell(energy=int(qubo.energy(rows).min()))
     return np.concatenate(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -19,6 +20,8 @@ from isinglearn.problem.plain import qubo_of_model
 
 # Coefficients that are multiples of one over a power of two up to this one become whole numbers.
 _FINEST = 20
+# Of coefficients that are wrong.
+_MOST_NAMED = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +51,10 @@ class PlainQUBO:
     def read(cls, path: Path) -> PlainQUBO:
         """Turn a file (.qubo, .coo, .npz, .json) into a QUBO."""
         model = read_bqm(path)
+        _check(model, path)
         binary = model.change_vartype(dimod.BINARY, inplace=False)
-        values = _coefficients(binary, path)
+        vectors = binary.to_numpy_vectors()
+        values = np.concatenate([vectors[0], vectors[1][2]])
         powers = (2.0**power for power in range(_FINEST + 1))
         factor = next((one for one in powers if _whole(values * one)), 1.0)
         binary.scale(factor)
@@ -60,12 +65,17 @@ class PlainQUBO:
         offset = float(binary.offset) / factor
         return cls(model, qubo, unit, offset, below, exact=not rounded.any())
 
+    @property
+    def note(self) -> str:
+        """What the user has to know of the rounding; nothing where there was none."""
+        return "" if self.exact else "solved with coefficients rounded to 2^20 steps of the largest"
+
     def energies(self, rows: IntArray) -> NDArray[np.float64]:
         """Turn bits, one row per read, into the model's own energies."""
         values = rows if self.model.vartype.name == "BINARY" else 2 * rows - 1
         return np.asarray(self.model.energies((values, list(self.model.variables))))
 
-    def energy(self, whole: int | Fraction) -> float:
+    def energy(self, whole: float | Fraction) -> float:
         """Turn an energy of the QUBO into the model's, but for rounding."""
         return self.unit * float(whole) + self.offset
 
@@ -75,18 +85,42 @@ class PlainQUBO:
         return dict(zip(map(str, self.model.variables), values.tolist(), strict=True))
 
 
-def _coefficients(model: Any, path: Path) -> NDArray[np.float64]:
-    linear, (_, _, quadratic), offset = model.to_numpy_vectors()
-    values = np.concatenate([linear, quadratic])
-    if not len(linear) or not np.isfinite([*values, offset]).all():
+def _check(model: Any, path: Path) -> None:
+    """Turn what cannot be solved, or not be told apart in the answer, into an error."""
+    if not model.num_variables:
         raise DataError(
             "this is no QUBO to solve",
             where=str(path),
-            rule="at least one spin, and finite coefficients",
-            received="no spins" if not len(linear) else "others",
+            rule="at least one spin",
+            received="no spins",
             remedy="check how the file was written",
         )
-    return np.asarray(values, dtype=np.float64)
+    linear, (_, _, quadratic), offset = model.to_numpy_vectors()
+    if not np.isfinite(np.concatenate([linear, quadratic, [offset]])).all():
+        raise DataError(
+            "this is no QUBO to solve",
+            where=str(path),
+            rule="finite coefficients",
+            received=_not_finite(model),
+            remedy="check how the file was written",
+        )
+    ((text, count),) = Counter(map(str, model.variables)).most_common(1)
+    if count > 1:
+        raise DataError(
+            "two variables have the same name as text, which is how they are told apart in an answer",
+            where=str(path),
+            rule="names that differ as texts",
+            received=" and ".join(repr(name) for name in model.variables if str(name) == text),
+            remedy="rename one of them",
+        )
+
+
+def _not_finite(model: Any) -> str:
+    numbers = {f"{name!r}": value for name, value in model.iter_linear()}
+    numbers |= {f"the pair {left!r}, {right!r}": v for left, right, v in model.iter_quadratic()}
+    numbers["the offset"] = model.offset
+    wrong = [f"{value} of {what}" for what, value in numbers.items() if not np.isfinite(value)]
+    return ", ".join(wrong[:_MOST_NAMED]) + (" and others" if len(wrong) > _MOST_NAMED else "")
 
 
 def _whole(values: NDArray[np.float64]) -> bool:

@@ -16,6 +16,13 @@ from isinglearn.solvers.plain.qubo import PlainQUBO
 from isinglearn.solvers.session import Event, OnEvent, Session
 from isinglearn.solvers.treewidth import FORESEEN_SPINS, FORESEEN_TERMS
 
+_IN_WORDS = {
+    Form.PROBLEM: "a network with its data",
+    Form.QCBO: "a constrained problem",
+    Form.HUBO: "a HUBO",
+    Form.QUBO: "a QUBO",
+}
+
 
 @dataclass(frozen=True, eq=False)
 class Solved:
@@ -67,7 +74,7 @@ def taker(given: Any) -> Solver:
         "this solver takes no QUBO",
         where=f"solver={chosen.name!r}",
         rule="a dimod sampler, or one of " + ", ".join(takers()),
-        received="one of " + ", ".join(form.value for form in chosen.accepts),
+        received=f"{chosen.name}, which takes " + " or ".join(_IN_WORDS[f] for f in chosen.accepts),
         remedy="use 'auto', or another solver",
     )
 
@@ -75,6 +82,8 @@ def taker(given: Any) -> Solver:
 def answer(solver: Solver, qubo: QUBO, options: dict[str, Any], session: Session) -> Answer:
     """Turn a QUBO into a solver's answer; the first Ctrl-C ends it with what it has, where it can."""
     given = solver.read_options(options)
+    with session.paused():
+        solver.prepare(qubo, given)
     if not solver.traits.interruptible:
         return solver.solve(qubo, given, session)
     with session.catching_interrupts():
@@ -114,7 +123,6 @@ def solve(
     energies, whole = plain.energies(found.rows), plain.qubo.energy(found.rows)
     best = int(energies.argmin())
     proved = plain.exact and found.bound is not None and found.bound >= whole[best]
-    rounded = "" if plain.exact else "solved with coefficients rounded to 2^20 steps of the largest"
     return Solved(
         {"spins": plain.qubo.num_variables, "couplers": plain.qubo.num_couplers},
         name,
@@ -126,7 +134,7 @@ def solve(
         len(found.rows),
         int((whole == whole[best]).sum()),
         session.elapsed,
-        "; ".join(part for part in (found.note, rounded) if part),
+        "; ".join(part for part in (found.note, plain.note) if part),
     )
 
 

@@ -15,6 +15,7 @@ from isinglearn.training.chunks import rows_of
 from isinglearn.training.decomposed.block_solvers import block_solver
 from isinglearn.training.decomposed.engine import Decomposed
 from isinglearn.training.decomposed.options import Options as BlockOptions
+from isinglearn.training.decomposed.quadratic import DenseAnnealer
 from isinglearn.training.labels import ODDS
 from isinglearn.training.strategy import Progress, Strategy, Task
 from isinglearn.training.weights import whole
@@ -52,13 +53,22 @@ class Decomposition(Strategy):
             parallel=task.parallel,
         )
         if task.start_odds is not None and self.engine.loss.scaled:
-            self.engine.scale = self._scale(task.start_odds)
+            self.engine.scale = self.engine.best_scale = self._scale(task.start_odds)
         self.counts = self.engine.counts
+
+    @classmethod
+    def prepare(cls, task: Task) -> None:
+        """Run our own kernels once; a machine of somebody else's may be paid for and is left alone."""
+        solver = block_solver(task.solver)
+        if isinstance(solver, DenseAnnealer):
+            solver(np.eye(2), 0)
 
     @property
     def odds(self) -> float | None:
         """The scale of the outputs that is learned with the network."""
-        return self.engine.scale * self.network.output_scale if self.task.loss in ODDS else None
+        if self.task.loss not in ODDS:
+            return None
+        return self.engine.result_scale * self.network.output_scale
 
     @property
     def network(self) -> Sequential:
@@ -94,7 +104,9 @@ class Decomposition(Strategy):
     def training_loss(self, parameters: Parameters, odds: float | None = None) -> float:
         """With the scale that belongs to the parameters."""
         task = self.task
-        scale = None if odds is None or not self.engine.loss.scaled else self._scale(odds)
+        scale = self.engine.result_scale
+        if odds is not None and self.engine.loss.scaled:
+            scale = self._scale(odds)
         return self.engine.evaluate(task.X, task.y, parameters, task.weights, scale)[0]
 
     def _scale(self, odds: float) -> float:

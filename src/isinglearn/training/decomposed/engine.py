@@ -36,7 +36,7 @@ from isinglearn.training.losses import loss_named
 from isinglearn.training.tasks import Parallel, run
 
 # Of what :meth:`Decomposed.state` gives.
-FORMAT = 1
+FORMAT = 2
 # Units whose QUBOs are one task.
 _GROUP = 16
 # Outputs begin with this scale, in units of the largest output weight.
@@ -110,9 +110,9 @@ class Decomposed:
         )
         self.damping = 1.0
         self.counts = {"step": 0, "qubos": 0, "spins": 0, "moves": 0, "taken": 0, "refused": 0}
-        # Only where a batch is all there is: the least loss, and the parameters that had it.
+        # Only where a batch is all there is: the least loss, and the parameters and scale that had it.
         self.least = np.inf
-        self.best = self.parameters
+        self.best, self.best_scale = self.parameters, self.scale
         # Slopes of the batch that the next step looks at, left over from judging.
         self._ahead: Slopes | None = None
 
@@ -125,6 +125,11 @@ class Decomposed:
     def result(self) -> Parameters:
         """The parameters to keep: the best where every batch is the whole data, else the present ones."""
         return self.best if self._sees_all else self.parameters
+
+    @property
+    def result_scale(self) -> float:
+        """The scale of the outputs that belongs to ``result``."""
+        return self.best_scale if self._sees_all else self.scale
 
     @property
     def _sees_all(self) -> bool:
@@ -162,7 +167,9 @@ class Decomposed:
         inputs = inputs_of(X)
         targets = self.loss.targets(y, self.chain.last.units)
         check_rows(self.chain, inputs, targets)
-        given = self._pass(self.result if parameters is None else parameters, scale)
+        if parameters is None:
+            parameters, scale = self.result, self.result_scale
+        given = self._pass(parameters, scale)
         shards = Batches(len(inputs), len(inputs), 0).shards(0)
         tasks = [(given, Source(inputs), Source(targets), shard) for shard in shards]
         judged = self._map(shard_losses, tasks)
@@ -244,7 +251,7 @@ class Decomposed:
 
     def _note(self, loss: float, parameters: Parameters) -> None:
         if self._sees_all and loss < self.least:
-            self.least, self.best = loss, parameters
+            self.least, self.best, self.best_scale = loss, parameters, self.scale
 
     def _map(self, function: Callable[..., Any], tasks: list[Any]) -> list[Any]:
         return run(function, tasks, self.parallel)
@@ -256,6 +263,7 @@ class Decomposed:
         state: dict[str, Any] = {f"counts.{name}": count for name, count in self.counts.items()}
         state |= {"format": FORMAT, "signature": self.signature}
         state |= {"scale": self.scale, "damping": self.damping, "least": self.least}
+        state |= {"best_scale": self.best_scale}
         for name in self.parameters:
             state[f"parameters.{name}"] = self.parameters[name].copy()
             state[f"best.{name}"] = self.best[name].copy()
@@ -268,7 +276,7 @@ class Decomposed:
         check_state(state, FORMAT, self.signature)
         self.counts = {name: int(state[f"counts.{name}"]) for name in self.counts}
         self.scale, self.damping = float(state["scale"]), float(state["damping"])
-        self.least = float(state["least"])
+        self.least, self.best_scale = float(state["least"]), float(state["best_scale"])
         names = list(self.parameters)
         self.parameters = self.chain.check({n: state[f"parameters.{n}"] for n in names})
         self.best = self.chain.check({n: state[f"best.{n}"] for n in names})
