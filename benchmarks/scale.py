@@ -95,6 +95,8 @@ def ten_classes(folder: Path, name: str, seeds: int) -> dict[str, Any]:
         "qubos": trained.qubos,
         "seconds": seconds,
         "cpu_seconds": cpu,
+        "ste_learning_rate": ste.learning_rate,
+        "ste_window": ste.window,
         "ste_seconds": time.perf_counter() - start,
         "strategy": trained.strategy,
     }

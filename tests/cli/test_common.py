@@ -258,3 +258,14 @@ def test_help_is_quick():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.endswith("[]\n")
+
+
+def test_lists_that_the_commands_keep_for_speed_are_those_of_the_library():
+    from isinglearn.cli import compile, networks, train
+    from isinglearn.estimators.networks import ACTIVATIONS
+    from isinglearn.training.compiling import LOSSES as COMPILED
+    from isinglearn.training.losses import LOSSES
+
+    assert tuple(ACTIVATIONS) == networks.ACTIVATIONS
+    assert set(train.LOSSES) == set(LOSSES)
+    assert set(compile.LOSSES) == set(COMPILED)

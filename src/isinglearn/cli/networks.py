@@ -126,7 +126,7 @@ def samples_of(
 
     from isinglearn.estimators.networks import network_of
     from isinglearn.model.quantiser import Quantiser
-    from isinglearn.training.labels import labels_for, on_grid
+    from isinglearn.training.labels import class_targets, labels_for, on_grid
 
     labels = table.labels(task)
     outputs = 1
@@ -143,9 +143,8 @@ def samples_of(
                 received=f"the class {classes[0]} alone",
                 remedy="add rows of another class, or name another target",
             )
-        two = len(classes) == 2
-        outputs = 1 if two else len(classes)
-        y = 2 * number - 1 if two else labels_for(loss, number, outputs, "classes")
+        targets, outputs, signs = class_targets(number, len(classes))
+        y = labels_for(loss, targets, outputs, signs)
     network = network_of(
         table.X.shape[1],
         hidden,

@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from isinglearn.errors import DataError, OptionError
 from isinglearn.estimators.base import Floats, _IsingEstimator
 from isinglearn.training import OnTraining
-from isinglearn.training.labels import ODDS
+from isinglearn.training.labels import ODDS, class_targets
 
 
 def _has_odds(classifier: IsingClassifier) -> bool:
@@ -152,13 +152,13 @@ class IsingClassifier(ClassifierMixin, _IsingEstimator):  # type: ignore[misc]
             )
         weights = weights[given] * self._class_weights(classes, number, weights[given])[number]
         some = weights > 0
-        two = len(classes) == 2
+        targets, outputs, kind = class_targets(number, len(classes))
         self._train(
             inputs[given][some],
-            (2 * number - 1 if two else number)[some],
+            targets[some],
             weights[some],
-            1 if two else len(classes),
-            "signs" if two else "classes",
+            outputs,
+            kind,
             on_event,
             classes=tuple(_plain(name) for name in classes.tolist()),
         )

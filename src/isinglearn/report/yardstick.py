@@ -19,7 +19,7 @@ from isinglearn.solvers.auto import choose
 from isinglearn.solvers.base import SOLVERS, Status
 from isinglearn.solvers.run import Run, solve
 from isinglearn.solvers.session import check_seconds
-from isinglearn.training.labels import on_grid
+from isinglearn.training.labels import class_targets, labels_for, on_grid
 
 # Seconds for a proof that nobody asked for, where one is foreseen to take no longer.
 PATIENCE = 10.0
@@ -99,12 +99,9 @@ def baseline_of_training(
             labels = on_grid(truth, *model.target_range, _FINE) / _FINE
     elif judge.rule == "signs":
         labels = np.asarray(y)
-    elif outputs == 1:
-        labels = 2 * truth - 1
-    elif loss == "cross_entropy":
-        labels = truth
     else:
-        labels = np.where(truth[:, None] == np.arange(outputs), 1, -1)
+        targets, _, kind = class_targets(truth, max(outputs, 2))
+        labels = labels_for(loss, targets, outputs, kind)
     try:
         runs = _baselines(model.network, inputs, labels, loss)
         best = min(runs, key=lambda one: one.validation_loss)

@@ -64,6 +64,11 @@ def labels_for(loss: str, y: NDArray[Any], outputs: int, kind: Kind) -> NDArray[
     return y
 
 
+def class_targets(number: IntArray, count: int) -> tuple[IntArray, int, Kind]:
+    """Turn numbers of ``count`` classes into labels, how many outputs they need, and what they are."""
+    return (2 * number - 1, 1, "signs") if count == 2 else (number, count, "classes")
+
+
 def on_grid(y: NDArray[np.float64], low: float, high: float, steps: int) -> IntArray:
     """Turn numbers in ``[low, high]`` into multiples of ``1 / steps`` in [-1, 1], as whole numbers."""
     # Halved first: the difference of two floats need not be one.
